@@ -133,7 +133,7 @@ def changed(text: str, *pairs: tuple[str, str]) -> str:
 
 
 ODD_NAMES = (("Ash", "1st Bank"), ("Dune", "Done"), ("Cedar", "Cafétéria: [<b>]"), ("Birch Hill", "★ B > C"))
-NOT_UTF8, NO_CARDS = "not UTF-8: it is read as Latin-1", "no cards: each territory gets a card"
+NOT_UTF8, NO_CARDS = "not UTF-8: it is read as Windows-1252", "no cards: each territory gets a card"
 FILES = (
     Foreign(
         "corners.map",
@@ -186,7 +186,7 @@ FILES = (
             "bonus of 'West Side': 'two' is not a whole number",
             "territory 'ash' is given twice",
             "no continent 9",
-            "'x', '10' is not a point",
+            "'x', '10' are not the coordinates",
             "no country with the ID '7'",
             "'Camel 1' is not a card",
         ],
@@ -313,7 +313,7 @@ FILES = (
         changed(
             CSV, *ODD_NAMES[:2], ("Cedar", "São João"), (",90,", ","), ("110,infantry", "110,90,camel")
         ).encode("latin-1"),
-        ["line 6: '10', 'artillery' is not a point", "line 7, symbol: 'camel' is not one of"],
+        ["line 6: '10', 'artillery' are not the coordinates", "line 7, symbol: 'camel' is not one of"],
         {},
         0,
         0,
@@ -329,7 +329,7 @@ FILES = (
             "territory 2: 4 is neither an object",
             "no territory 'Ceder'; did you mean 'Cedar'",
             "0 continents",
-            "'A\\u200bB': a name has no invisible",
+            "'A\\u200bB': a name must not contain invisible",
             "no chain of borders joins 'Ash' to",
         ],
         {},

@@ -201,7 +201,7 @@ def test_a_standing_order_answers_every_attack() -> None:
         ("attack Ural > Atlantis", "has no territory 'Atlantis'"),
         ("draft Ural 3", "no action for this decision"),
         ("troops 3; occupy 2", "no action for this decision"),
-        ("fortify Ural", "write fortify SOURCE > TARGET N"),
+        ("fortify Ural", "is not of the form fortify SOURCE > TARGET N"),
         ("always attack", "standing orders are"),
         ("done; " * (MOST_STEPS + 1), f"at most {MOST_STEPS} are allowed"),
         ([10**9] * 10**6, f"1000000 actions; at most {MOST_STEPS} are allowed"),

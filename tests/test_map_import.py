@@ -110,7 +110,7 @@ CROWD = (
         (b"continent,C,1,red,x,,\n", "line 1: 'x' is one value too many; the row is name, bonus, colour"),
         (b'{"borders": [["A", "B", 3]]}', "border 1: 3 is one value too many; the row is from, to"),
         (b"continent,C,1\nterritory,A\nterritory,B\nborder,A,B", "no continent has a territory"),
-        (LONG.encode(), "a name has 1 to 60 characters"),
+        (LONG.encode(), "a name must have 1 to 60 characters"),
         (b"continent,C,1001\nterritory,A,C\nterritory,B,C\nborder,A,B", "the bonus 1001: at most 1000"),
     ],
 )
@@ -182,7 +182,7 @@ def test_map_files_and_random_maps_name_the_largest_number_of_territories(tmp_pa
     table = '[[territory]]\nname = "T{}"\nborders = []\n'
     head = 'name = "Large"\n[[continent]]\nname = "C"\nbonus = 1\n'
     path.write_text(head + "".join(table.format(t) for t in TOO_MANY))
-    with pytest.raises(MapError, match=f"at most {MAX_TERRITORIES} are allowed"):
+    with pytest.raises(MapError, match=f"must be at most {MAX_TERRITORIES}"):
         load_map(path)
     with pytest.raises(MapError, match=f"territories={len(TOO_MANY)}: must be 6 to {MAX_TERRITORIES}"):
         load_map(f"random:1:territories={len(TOO_MANY)}")
@@ -198,7 +198,7 @@ def test_problems_name_their_file_and_line(tmp_path: Path) -> None:
         import_map(path)
     for problem in (
         "line 14: territory 'Ash' is given twice",
-        "line 14: territory 'Ash': no continent 9; there are 2",
+        "line 14: territory 'Ash': no continent 9; the file has 2",
         "cards, line 4: no country with the ID '77'",
         "cards, line 8, mission: 'x' is not a whole number",
     ):

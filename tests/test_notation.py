@@ -198,7 +198,10 @@ def test_the_message_lists_a_few_legal_actions():
 
 
 def test_over_and_chance_have_no_actions():
-    for phase, said in ((Phase.OVER, "the game is over"), (Phase.ROLL, "chance is next")):
+    for phase, said in (
+        (Phase.OVER, "the game is over"),
+        (Phase.ROLL, "dice are rolled or a card is drawn next"),
+    ):
         record, table, board = standing("tiny/two_player", phase)
         for ask in (parse_action, lambda text, *rest: action_text(0, *rest)):
             with pytest.raises(IllegalAction, match=said):
@@ -332,14 +335,14 @@ def test_usual_values_follow_from_what_is_given():
             "'0123456789abcdef', but the map 'tiny' has digest [0-9a-f]{16}",
         ),
         (hand_written(phase="atack"), "line 6, phase: 'atack' is unknown; did you mean 'ATTACK'"),
-        (hand_written(fase="attack"), "fase: unknown in this game; did you mean 'phase'"),
+        (hand_written(fase="attack"), "fase: unknown key in this game; did you mean 'phase'"),
         (hand_written(round="-1"), "round: '-1' is not a whole number from 0 to 1073741824"),
         (hand_written(turn="2"), "turn: '2' is not a whole number from 0 to 1"),
         (hand_written(random="xyz"), "hexadecimal"),
         (hand_written(captured="maybe"), "allowed: yes, no"),
         (hand_written(hand_0="Ash, Ash"), "twice"),
         (hand_written(hand_0="wild, wild, wild"), "3 wild cards: allowed: 0 ... 2"),
-        (hand_written(hand_2="Ash"), "hand 2: unknown in this game"),
+        (hand_written(hand_2="Ash"), "hand 2: unknown key in this game"),
         (hand_written(hand_0="Ash", hand_1="Ash"), "cards in two places.*Ash"),
         (hand_written(rolled="6 5"), "'6 5 1 | 5 5'"),
         (hand_written(rolled="6 5 9 | 1"), "'9' is not a whole number from 1 to 7"),
@@ -356,7 +359,7 @@ def test_usual_values_follow_from_what_is_given():
         (BY_HAND.replace("map:", "phase: draft\nmap:"), "'phase' is given twice, first in line 5"),
         (
             BY_HAND.replace("[territories]", "[Woods]"),
-            r"Dune stands in section \[Woods\]; allowed: \[Waste\]",
+            r"Dune is in section \[Woods\]; allowed: \[Waste\]",
         ),
         (BY_HAND.replace("3 troops", "0 troops"), "0 troops: allowed: 1 ..."),
         (BY_HAND.replace("3 troops", "9999999999 troops"), "9999999999 troops"),

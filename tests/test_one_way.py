@@ -91,7 +91,7 @@ def test_a_map_lists_one_way_borders_in_one_direction() -> None:
         ('["Cedar"]\none', '["Cedar"]\nalso', "'Birch': unknown key 'also_way_to'"),
         ('["Cedar"]\none', '["Cedar", "Ember"]\none', "'Birch', one_way_to 1: 'Ember' is listed twice"),
         ('to = ["Dune"]', 'to = ["Dune", "Birch"]', "'Birch', one_way_to 1: territory 'Ember' lists 'Birch'"),
-        ('one_way_to = ["Ash"]\n', "", "'Birch', borders: no chain of borders leads from it"),
+        ('one_way_to = ["Ash"]\n', "", "'Birch', borders: no chain of borders leads from this territory"),
         ('["Flint"]\n', "[]\n", "'Flint', border 1: territory 'Ember' does not list .* in one_way_to"),
     ],
 )
@@ -105,8 +105,14 @@ def test_refused_borders(old: str, new: str, words: str) -> None:
 @pytest.mark.parametrize(
     ("ways", "words"),
     [
-        ([("Flint", "Ember")], "'Flint', borders: no chain of borders leads to it from territory 'Ash'"),
-        ([("Ember", "Flint")], "'Flint', borders: no chain of borders leads from it to territory 'Ash'"),
+        (
+            [("Flint", "Ember")],
+            "'Flint', borders: no chain of borders leads to this territory from territory 'Ash'",
+        ),
+        (
+            [("Ember", "Flint")],
+            "'Flint', borders: no chain of borders leads from this territory to territory 'Ash'",
+        ),
     ],
 )
 def test_every_territory_reaches_every_other_one(ways: list[tuple[str, str]], words: str) -> None:
@@ -198,7 +204,7 @@ def test_positions_are_saved_and_checked() -> None:
     assert in_phase(game, Phase.OCCUPY, 0)
     unsealed = re.sub("checksum: .*\n", "", text)
     against = unsealed.replace("source: Birch", "source: Ember").replace("target: Ember", "target: Birch")
-    with pytest.raises(PositionError, match="Ember > Birch was not captured this turn"):
+    with pytest.raises(PositionError, match="Birch was not captured this turn along Ember > Birch"):
         Game.from_text(against, board=ring())
 
 

@@ -247,7 +247,7 @@ def test_scene_of_another_board(draw, change, words):
 
 @pytest.mark.parametrize("width", [0, 99, 8001])
 def test_width_is_checked(width):
-    with pytest.raises(ValueError, match=f"width={width}: use 100"):
+    with pytest.raises(ValueError, match=f"width={width}: must be 100"):
         draw_rgb(load_map("tiny"), Scene((0,) * 6, (1,) * 6, 2), width)
 
 

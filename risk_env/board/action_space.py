@@ -33,7 +33,7 @@ AMOUNTS = (*types.AMOUNTS, HALF, ALL)
 FACES = tuple(range(1, types.NUM_FACES + 1))
 ATTACK_DICE, DEFENCE_DICE = (1, 2, 3), (1, 2)
 
-# Block of each kind of action: the words of docs/decisions.md, and the kinds that `decode` returns.
+# Block of each kind of action: each word of docs/decisions.md, and each kind that `decode` returns.
 BLOCK_OF = {
     **dict.fromkeys(
         ("territory", "capital", "claim", "deploy", "headquarters", "bonus", "draft"), "territory"
@@ -103,9 +103,9 @@ class ActionSpace:
     def decode(self, action: int) -> Action:
         """Return the meaning of an action.
 
-        Raises ValueError unless `action` is a whole number from 0 to `n - 1`. The arguments in the result are
-        numbers: a territory, source and target of an attack, dice, the face of a die, the territory of a
-        card, or an objective. A wild card and the last two amounts are words: "wild", "half", "all".
+        The arguments in the result are numbers. For example, an attack has the source and the target, and a
+        card has the territory of the card. A wild card and the last two amounts are words: "wild", "half",
+        "all". Raises ValueError unless `action` is a whole number from 0 to `n - 1`.
         """
         return self._meanings[_number(action, self.n)]
 
@@ -126,7 +126,7 @@ class ActionSpace:
 
         Examples: `encode("attack", "Alaska", "Kamchatka")`, `encode("troops", "half")`. `kind` is a word of
         docs/decisions.md or a kind that `decode` returns. Territories and objectives are given by name or
-        number. Raises ValueError, which names the wrong value and the allowed values.
+        number. Raises ValueError for a wrong argument; the error names the argument and what is allowed.
         """
         if kind not in BLOCK_OF:
             raise ValueError(f"kind={reprlib.repr(kind)}: choose one of {', '.join(BLOCK_OF)}")
@@ -173,16 +173,17 @@ class ActionSpace:
         return number
 
     def to_json(self) -> dict[str, Any]:
-        """Return the action numbers as values of JSON, for a file or another program.
+        """Return the layout of the action numbers as a dict for `json.dumps`.
 
-        `blocks` maps the name of each block to a list: the first action number, and the last number plus 1.
+        The keys are "schema", "n", "blocks" and "amounts". "blocks" maps the name of each block to a list:
+        the first action number of the block, and the last action number plus 1.
         """
         blocks = {block: [numbers.start, numbers.stop] for block, numbers in self.blocks.items()}
         return {"schema": SCHEMA, "n": self.n, "blocks": blocks, "amounts": list(AMOUNTS)}
 
 
 def _index_of(value: Any, choices: Sequence[Any]) -> int:
-    """Return the index of `value` in `choices`. Words match in any case."""
+    """Return the index of `value` in `choices`. The case of letters is ignored."""
     words = [str(choice).casefold() for choice in choices]
     if str(value).casefold() not in words:
         raise ValueError(f"{reprlib.repr(value)} is not one of {', '.join(map(str, choices))}")
@@ -190,7 +191,7 @@ def _index_of(value: Any, choices: Sequence[Any]) -> int:
 
 
 def _number(value: Any, count: int) -> int:
-    """Return a whole number from 0 to `count` - 1, or raise ValueError."""
+    """Return `value` as an int. Raises ValueError unless `value` is a whole number from 0 to `count` - 1."""
     if isinstance(value, bool) or not isinstance(value, int | np.integer) or not 0 <= value < count:
         raise ValueError(f"{reprlib.repr(value)} is not a whole number from 0 to {count - 1}")
     return int(value)

@@ -4,10 +4,9 @@ from collections.abc import Iterable
 
 
 def neighbours_of(territories: Iterable[int], borders: Iterable[tuple[int, int]]) -> dict[int, list[int]]:
-    """Return the neighbours of each territory.
+    """Return the neighbours of each territory in `territories`.
 
-    Borders to territories outside `territories` are ignored. `borders` contains each border once, in either
-    direction.
+    Borders to other territories are ignored. `borders` contains each border once, in either direction.
     """
     neighbours: dict[int, list[int]] = {territory: [] for territory in territories}
     for one, other in borders:
@@ -26,10 +25,10 @@ def targets_of(count: int, borders: Iterable[tuple[int, int]]) -> list[list[int]
 
 
 def unreachable(count: int, borders: Iterable[tuple[int, int]]) -> tuple[list[int], list[int]]:
-    """Return the territories that territory 0 does not reach, and the territories that do not reach it.
+    """Return the territories that territory 0 does not reach, and those that do not reach territory 0.
 
-    One territory reaches another through a chain of borders. If both lists are empty, every territory
-    reaches every other territory.
+    A territory reaches another territory if a chain of borders leads to the other territory. If both lists
+    are empty, every territory reaches every other territory.
     """
     ways = list(borders)
     both = (ways, [(target, source) for source, target in ways])
@@ -44,7 +43,7 @@ def is_connected(territories: set[int], borders: Iterable[tuple[int, int]]) -> b
 
 
 def reached_from(start: int, targets_of: dict[int, list[int]] | list[list[int]]) -> set[int]:
-    """Return `start` and the territories that `start` reaches through borders."""
+    """Return `start` and all territories that chains of borders from `start` reach."""
     reached, todo = {start}, [start]
     while todo:
         for target in targets_of[todo.pop()]:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from risk_env.board.toml_table import TomlTable
 
 PLAYERS = (3, 4, 5)  # numbers of players that can have a chart (RULES 4.2)
-MAX_TROOPS = 1000
+MAX_TROOPS = 1000  # maximum number of troops on a territory
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,7 @@ class Chart:
 
 
 def read_charts(file: TomlTable, names: list[str]) -> tuple[Chart, ...]:
-    """Return the charts of a map whose territories are `names`, by ascending number of players."""
+    """Return the charts of a map whose territories are `names`, ordered by the number of players."""
     table = file.table("chart", {})
     table.only(*map(str, PLAYERS))
     return tuple(_chart(table, players, names) for players in PLAYERS if str(players) in table.values)

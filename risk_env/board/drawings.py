@@ -1,4 +1,4 @@
-"""The drawing of a map: the table `[drawing]` of its file."""
+"""The drawing of a map: the table `[drawing]` of the map file."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -10,10 +10,11 @@ from risk_env.board.map_pictures import MapPicture, read_picture
 from risk_env.board.toml_table import TomlTable
 from risk_env.bounded_io import shortened
 
-MAX_PIXELS = 10_000
+MAX_PIXELS = 10_000  # maximum width and height
 MAX_ROUTES = 1024
 LARGEST_DISC = 34.0  # maximum radius of a disc, in pixels
-CLOSEST = 10.0  # distance in pixels; closer centres do not make the discs smaller, so their discs may overlap
+# Distance in pixels. Centres that are closer to each other do not make the discs smaller.
+CLOSEST = 10.0
 DISC_POINTS = 24  # number of points of a disc's outline
 
 Point = tuple[float, float]
@@ -32,15 +33,16 @@ class Drawing:
     centres: tuple[Point, ...]  # per territory, centre of the disc that shows the troops
     labels: tuple[Point, ...]  # per territory, centre of the name
     outlines: tuple[tuple[Ring, ...], ...]  # per territory, one or more closed rings
-    wrapped: tuple[tuple[int, int], ...]  # borders drawn across the left and right edge of the map
+    wrapped: tuple[tuple[int, int], ...]  # borders drawn across the left and right edges of the map
     routes: tuple[tuple[int, int, Ring], ...]  # lines across the sea: the two territories, and the points
-    picture: MapPicture | None = None  # image under the drawing, stretched to its width and height
+    picture: MapPicture | None = None  # image under the drawing, stretched to `width` and `height`
 
 
 def read_drawing(file: TomlTable, names: list[str], folder: Path | None) -> Drawing | None:
     """Return the drawing of a map whose territories are `names`, or None if the map has no drawing.
 
-    `folder` is the folder of the map file (None: the map is not in a file, so it cannot have a picture).
+    `folder` is the folder of the map file, which also contains the picture. Without a folder, a drawing with
+    a picture is refused. Raises MapError if the drawing contains an error.
     """
     if "drawing" not in file.values:
         return None
@@ -113,7 +115,7 @@ def _per_territory(
 
 
 def _coordinates(table: TomlTable, at: str, values: Any, most: Sequence[int]) -> list[float]:
-    """Return the numbers of a list x, y, x, y, ... after a check that all points are on the map."""
+    """Return the numbers of a list x, y, x, y, ... Raises MapError if a point is outside the drawing."""
     if not isinstance(values, list) or len(values) % 2:
         raise table.error(f"{shortened(values)} is not a list of pairs x, y", at)
     for i, value in enumerate(values):
@@ -126,21 +128,21 @@ def _coordinates(table: TomlTable, at: str, values: Any, most: Sequence[int]) ->
 def _point(table: TomlTable, name: str, size: tuple[int, int]) -> Point:
     values = _coordinates(table, name, table.get(name, list, "a pair x, y"), size)
     if len(values) != 2:
-        raise table.error(f"{len(values)} numbers; a point has two, x and y", name)
+        raise table.error(f"{len(values)} numbers; a point consists of two numbers, x and y", name)
     return values[0], values[1]
 
 
 def _rings(table: TomlTable, name: str, size: tuple[int, int]) -> tuple[Ring, ...]:
     rings = table.get(name, list, "a list of rings, each a list x, y, x, y, ...")
     if not rings:
-        raise table.error("no ring; at least one is needed", name)
+        raise table.error("the list of rings is empty; at least one ring is needed", name)
     return tuple(_ring(table, f"{name}, ring {i}", ring, size) for i, ring in enumerate(rings, 1))
 
 
 def _ring(table: TomlTable, at: str, ring: Any, size: tuple[int, int]) -> Ring:
     values = _coordinates(table, at, ring, size)
     if len(values) < 6:
-        raise table.error(f"{len(values) // 2} points; a ring needs at least 3", at)
+        raise table.error(f"number of points: {len(values) // 2}; a ring needs at least 3", at)
     return tuple(zip(values[::2], values[1::2], strict=True))
 
 
@@ -154,7 +156,7 @@ def _route(table: TomlTable, names: list[str], size: tuple[int, int]) -> tuple[i
     one, other = _pair(table, "between", table.get("between", list, "a pair of territories"), names)
     values = _coordinates(table, "points", table.get("points", list, "a list x, y, x, y, ..."), size)
     if len(values) < 4:
-        raise table.error(f"{len(values) // 2} points; a route needs at least 2", "points")
+        raise table.error(f"number of points: {len(values) // 2}; a route needs at least 2", "points")
     return one, other, tuple(zip(values[::2], values[1::2], strict=True))
 
 

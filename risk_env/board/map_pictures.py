@@ -10,11 +10,11 @@ from pathlib import Path
 
 from risk_env.bounded_io import read_file, shortened
 
-MOST_BYTES = 640 << 10  # maximum size of a file; its URL fits the first message of a browser game
+MOST_BYTES = 640 << 10  # maximum size of a file; its URL must fit into the first message of a browser game
 MOST_SIDE = 10_000  # maximum width and height, in pixels
-MOST_PIXELS = 1 << 24  # maximum number of pixels: 64 MiB in the memory of a browser
-MOST_PARTS = 20_000  # maximum number of chunks of a PNG image and of segments of a JPEG image
-MOST_SCANS = 64  # maximum number of scans of a JPEG image: each takes time for all pixels
+MOST_PIXELS = 1 << 24  # maximum number of pixels; a browser needs 64 MiB of memory for these
+MOST_PARTS = 20_000  # maximum number of chunks of a PNG image, and of segments of a JPEG image
+MOST_SCANS = 64  # maximum number of scans of a JPEG image; a decoder updates the whole image in each scan
 MOST_NAME = 100  # maximum number of characters of a file name
 SUFFIXES = (".png", ".jpg", ".jpeg")
 
@@ -23,11 +23,11 @@ _PNG_DEPTHS = {0: (1, 2, 4, 8, 16), 2: (8, 16), 3: (1, 2, 4, 8), 4: (8, 16), 6: 
 _PALETTE = 3  # colour type of images with a palette
 _JPEG = b"\xff\xd8"
 _FRAMES = frozenset(range(0xC0, 0xD0)) - {0xC4, 0xC8, 0xCC}  # markers of frames
-_USUAL_FRAMES = (0xC0, 0xC1, 0xC2)  # baseline, extended sequential, progressive: every browser reads them
+_USUAL_FRAMES = (0xC0, 0xC1, 0xC2)  # baseline, extended sequential, progressive: readable in every browser
 _SCAN, _END = 0xDA, 0xD9
 # A marker of a segment. Other bytes after 0xFF belong to coded pixels.
 _MARKER = re.compile(rb"\xff[\x02-\xcf\xd9-\xfe]")
-_FILLED_MARKER = re.compile(rb"\xff+[\x02-\xcf\xd9-\xfe]")  # other bytes 0xFF may come before it
+_FILLED_MARKER = re.compile(rb"\xff+[\x02-\xcf\xd9-\xfe]")  # a marker, after any number of fill bytes 0xFF
 _DAMAGED = "the image is damaged"
 _AFTER_END = "content after the end of the image"
 
@@ -50,8 +50,8 @@ class MapPicture:
 def read_picture(folder: Path, name: str) -> MapPicture:
     """Return the image in the file `name` of a folder.
 
-    Raises ValueError or OSError, also if `name` is not a plain file name, or if the file is a link out of the
-    folder.
+    Raises OSError if there is no such regular file, or if the file cannot be read. Raises ValueError if
+    `name` is not a plain file name, if the file is a link out of the folder, and as `picture_of` does.
     """
     if problem := problem_of_file_name(name):
         raise ValueError(f"{shortened(name)} {problem}")
@@ -66,7 +66,7 @@ def read_picture(folder: Path, name: str) -> MapPicture:
 
 
 def problem_of_file_name(name: str) -> str:
-    """Return "", or the reason why a map cannot name a picture `name`."""
+    """Return the reason why a picture of a map cannot have this file name, or "" if the name is allowed."""
     if len(name) > MOST_NAME:
         return f"has more than {MOST_NAME} characters"
     if not name.isprintable() or any(letter in name for letter in '/\\:"') or name.startswith("."):
@@ -80,7 +80,7 @@ def picture_of(content: bytes) -> MapPicture:
     """Return the image in the content of a PNG or JPEG file.
 
     Only the structure and the size are checked; the pixels are not decoded. Raises ValueError for any other
-    content, for content after the end of the image, and for an image with too many pixels.
+    content, a damaged image, content after the end of the image, and an image with too many pixels.
     """
     if content.startswith(_PNG):
         media_type, (width, height) = "image/png", _png_size(content)
@@ -89,17 +89,17 @@ def picture_of(content: bytes) -> MapPicture:
     else:
         raise ValueError("neither a PNG nor a JPEG image; convert the image to one of these formats")
     if not (0 < width <= MOST_SIDE and 0 < height <= MOST_SIDE and width * height <= MOST_PIXELS):
-        most = f"at most {MOST_SIDE} pixels wide and high, and at most {MOST_PIXELS} pixels in all"
+        most = f"at most {MOST_SIDE} pixels in width and height, and at most {MOST_PIXELS} pixels in total"
         raise ValueError(f"{width} x {height} pixels: an image has {most}")
     return MapPicture(media_type, width, height, content)
 
 
 def _png_size(content: bytes) -> tuple[int, int]:
-    """Return the width and height of a PNG image. Raises ValueError if its chunks are damaged."""
+    """Return the width and height of a PNG image. Raises ValueError for damaged or too many chunks."""
     chunks = list(islice(_png_chunks(content), MOST_PARTS + 1))
     kinds = [kind for kind, _ in chunks]
     if len(chunks) > MOST_PARTS:
-        raise ValueError(f"more than {MOST_PARTS} chunks")
+        raise ValueError(f"the image has more than {MOST_PARTS} chunks, the maximum")
     if kinds[0] != b"IHDR" or len(chunks[0][1]) != 13 or kinds[-1] != b"IEND" or b"IDAT" not in kinds:
         raise ValueError(_DAMAGED)
     header = chunks[0][1]
@@ -126,7 +126,10 @@ def _png_chunks(content: bytes) -> Iterator[tuple[bytes, bytes]]:
 
 
 def _jpeg_size(content: bytes) -> tuple[int, int]:
-    """Return the width and height of a JPEG image. Raises ValueError if its segments are damaged."""
+    """Return the width and height of a JPEG image.
+
+    Raises ValueError for damaged segments, for too many segments or scans, and as `_frame_size` does.
+    """
     at, size, scans = len(_JPEG), None, 0
     for _ in range(MOST_PARTS):
         kind, data, at = _jpeg_segment(content, at)
@@ -143,13 +146,13 @@ def _jpeg_size(content: bytes) -> tuple[int, int]:
         elif kind == _SCAN:
             scans += 1
             if scans > MOST_SCANS:
-                raise ValueError(f"more than {MOST_SCANS} scans")
+                raise ValueError(f"the image has more than {MOST_SCANS} scans, the maximum")
             at = _end_of_scan(content, at)
-    raise ValueError(f"more than {MOST_PARTS} segments")
+    raise ValueError(f"the image has more than {MOST_PARTS} segments, the maximum")
 
 
 def _jpeg_segment(content: bytes, at: int) -> tuple[int, bytes, int]:
-    """Return the kind and the data of the segment at `at`, and the place after the segment."""
+    """Return the kind and the data of the segment at the offset `at`, and the offset of the segment's end."""
     marker = _FILLED_MARKER.match(content, at)
     if marker is None:
         raise ValueError(_DAMAGED)
@@ -163,7 +166,7 @@ def _jpeg_segment(content: bytes, at: int) -> tuple[int, bytes, int]:
 
 
 def _end_of_scan(content: bytes, at: int) -> int:
-    """Return the place of the first marker after the coded pixels that begin at `at`."""
+    """Return the offset of the first marker after the coded pixels that begin at the offset `at`."""
     marker = _MARKER.search(content, at)
     if marker is None:
         raise ValueError(_DAMAGED)
@@ -171,7 +174,13 @@ def _end_of_scan(content: bytes, at: int) -> int:
 
 
 def _frame_size(kind: int, data: bytes) -> tuple[int, int]:
-    """Return the width and height in the segment of a frame: precision, height, width, number of colours."""
+    """Return the width and height in the segment of a frame.
+
+    The data of the segment begin with the precision, the height, the width and the number of components.
+    Raises ValueError for an unusual kind of JPEG image.
+    """
     if kind not in _USUAL_FRAMES or len(data) < 6 or data[0] != 8 or data[5] not in (1, 3):
-        raise ValueError("an unusual kind of JPEG image; save the image with 8 bits, in grey or RGB")
+        raise ValueError(
+            "an unusual kind of JPEG image; save the image in grey or RGB, with 8 bits per channel"
+        )
     return int.from_bytes(data[3:5]), int.from_bytes(data[1:3])

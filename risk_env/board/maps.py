@@ -1,8 +1,9 @@
-"""Maps: the class `Board`, and the reader of map files (RULES 1.4: a map is data; docs/maps.md).
+"""Maps (RULES 1.4): the class `Board`, and the reader of map files. docs/maps.md describes the format.
 
 A map is one TOML file. `load_map` finds the maps in the folder `map_files` by name. Both territories of a
-two-way border list the border, so the reader notices a border that one side does not list. One-way borders
-have a separate list. An error in a file raises `MapError`, which names the file, the place and the problem.
+two-way border list the border, so the reader notices a border that one side does not list. The source of a
+one-way border lists the border under `one_way_to`. An error in a file raises `MapError`, which names the
+file, the place and the problem.
 """
 
 import hashlib
@@ -40,13 +41,13 @@ MAX_TERRITORIES, MAX_BORDERS, MAX_CONTINENTS = types.SIZE_CLASSES[-1]  # borders
 MAX_BONUS = 1000
 OUTSIDE = "Outside"  # continent without a bonus, for the territories outside all other continents
 MAX_WILDS = 2  # RULES 2.1
-MAX_COLOURS = 6  # number of seats that a "destroy" mission can name
+MAX_COLOURS = 6  # maximum number of colours of a "destroy" entry; colour i is seat i
 
 _FOLDER = Path(__file__).parent / "map_files"
 MOST_BYTES = 1 << 18  # maximum size of a map file, in bytes
 MOST_HEADERS = 2000  # maximum number of lines [table] and [[table]] in a map file
 _KEY = r'(?:[\w-]+|"(?:[^"\\\n]|\\.)*"|\'[^\'\n]*\')'
-# A key with many dots: a TOML reader needs time proportional to the square of the length of such a key.
+# A key with more than eight dots. The time to read a key grows with the square of the number of dots.
 _LONG_KEY = re.compile(rf"(?:\.[ \t]*{_KEY}[ \t]*){{9}}")
 COLOUR = re.compile(r"#[0-9a-f]{6}")
 
@@ -60,13 +61,13 @@ class Mission:
 
     kind: str  # "continents" | "territories" | "destroy"
     continents: tuple[int, ...] = ()
-    any_third: bool = False  # True: the mission also needs any one further continent
+    any_third: bool = False  # True: the mission also needs one more continent, which the player may choose
     territories: int = 0  # number of territories to hold
-    min_troops: int = 1  # minimum troops on each of these territories
+    min_troops: int = 1  # minimum number of troops on each of these territories
     target: int = -1  # seat to destroy
-    # number of territories to hold instead, for the seat that is itself the target (RULES 8.3)
+    # number of territories that the target must hold if the target itself has this mission (RULES 8.3)
     fallback_territories: int = 0
-    extended: bool = False
+    extended: bool = False  # True: the mission is used only with `missions="extended"`
 
 
 @dataclass(frozen=True)
@@ -95,17 +96,17 @@ class Board:
     bonuses: tuple[int, ...]  # per continent
     continent_of: tuple[int, ...]  # per territory
     borders: tuple[tuple[int, int], ...]  # (source, target), sorted; both directions of a two-way border
-    symbols: tuple[str | None, ...] | None  # per territory; None: no card in the symbol deck
+    symbols: tuple[str | None, ...] | None  # per territory (None: no card); None: a map without symbols
     num_wilds: int
-    stars: tuple[int, ...] | None  # per territory
-    basic_training_cities: tuple[int, ...]  # ascending
-    random_cities: int
+    stars: tuple[int, ...] | None  # per territory; None: a map without stars
+    basic_training_cities: tuple[int, ...]  # territories with a city if `cities="fixed"`, ascending
+    random_cities: int  # number of cities if `cities="random"`
     missions: tuple[Mission, ...]  # a "destroy" entry of the file makes one mission for each colour
-    objectives: tuple[Objective, ...]  # minor objectives first
+    objectives: tuple[Objective, ...]  # minor Objectives first
     charts: tuple[Chart, ...]  # start charts of Basic Training, at most one for each number of players
     colours: tuple[str | None, ...] = field(compare=False)  # per continent, "#rrggbb"; None: automatic
     drawing: Drawing | None = field(compare=False)
-    source: str = field(compare=False)  # name or path by which `load_map` finds the map
+    source: str = field(compare=False)  # name or path of the map, or the name of its text in `read_map`
 
     @property
     def num_territories(self) -> int:
@@ -157,36 +158,35 @@ class Board:
         return {key_of(name): t for name, t in self._numbers.items()}
 
     def targets(self, territory: int) -> tuple[int, ...]:
-        """Return the adjacent territories, which `territory` can attack (RULES 1.2), ascending.
+        """Return the territories to which a border leads from `territory` (RULES 1.2), ascending.
 
         Raises MapError if the map has no such territory.
         """
         return self._targets[self._checked(territory)]
 
     def sources(self, territory: int) -> tuple[int, ...]:
-        """Return the territories that can attack `territory`, ascending.
+        """Return the territories from which a border leads to `territory`, ascending.
 
-        Sources differ from targets only on maps with one-way borders. Raises MapError if the map has no such
-        territory.
+        The sources of a territory differ from its targets only on maps with one-way borders. Raises MapError
+        if the map has no such territory.
         """
         return self._sources[self._checked(territory)]
 
     def _checked(self, territory: int) -> int:
         if not 0 <= territory < self.num_territories:
-            raise MapError(
-                f"territory {territory}: {self.name!r} has territories 0 ... {self.num_territories - 1}"
-            )
+            last = self.num_territories - 1
+            raise MapError(f"territory {territory}: the map {self.name!r} has territories 0 to {last}")
         return territory
 
     def no_border(self, source: int, target: int) -> str:
-        """Return the error message for the case that no border leads from `source` to `target`."""
+        """Return an error message for a pair of territories without a border from `source` to `target`."""
         names = self.names_in_text[source], self.names_in_text[target]
         if (target, source) in self.borders:
             return f"the border from {names[1]} to {names[0]} is one-way"
         return f"{names[0]} does not border {names[1]}"
 
     def territory(self, name: str) -> int:
-        """Return the number of a territory, given its name or alias in any case (RULES 1.3).
+        """Return the number of the territory with this name or alias (RULES 1.3). The case is ignored.
 
         Raises MapError if the map has no such territory.
         """
@@ -203,27 +203,28 @@ class Board:
 
     def _repr_svg_(self) -> str:
         """Return the map as a picture, for notebooks."""
-        return import_module("risk_env.render.svg").draw_map(self)  # a higher layer, loaded by notebooks only
+        return import_module("risk_env.render.svg").draw_map(self)  # a higher layer, used by notebooks only
 
     def chart(self, num_players: int) -> Chart | None:
         """Return the start chart for `num_players` (RULES 9.1), or None if the map has no such chart."""
         return next((chart for chart in self.charts if chart.num_players == num_players), None)
 
     def __hash__(self) -> int:
-        return hash(self.digest)  # the digest is computed only once; `tables` looks records up by map
+        return hash(self.digest)  # cached, because `tables` often looks up records by map
 
     @cached_property
     def digest(self) -> str:
-        """SHA-256 (hex) of the facts in `_PLAYED`.
+        """SHA-256 (64 hex digits) of the facts on which the course of a game depends (`_PLAYED`).
 
-        The drawing, the aliases, the map's name and the name of the file do not change the digest. Start
-        charts do not change the digest either, because a chart only sets the first position of a game.
+        The drawing, the colours, the aliases, the map's name and the name of the file do not change the
+        digest. Start charts do not change the digest either, because a chart only sets the first position of
+        a game.
         """
         facts = {name: getattr(self, name) for name in _PLAYED}
         return hashlib.sha256(json.dumps(facts, sort_keys=True, default=asdict).encode()).hexdigest()
 
 
-_PLAYED = (  # facts on which the course of a game depends
+_PLAYED = (
     *("territories", "continents", "bonuses", "continent_of", "borders", "symbols", "num_wilds", "stars"),
     *("basic_training_cities", "random_cities", "missions", "objectives"),
 )
@@ -253,7 +254,8 @@ def load_map(name_or_path: str | PathLike[str]) -> Board:
     if isinstance(name_or_path, str) and path.suffix != ".toml" and path.name == name_or_path:
         similar = similar_names(name_or_path, map_names(), "")
         raise MapError(
-            f"no map {shortened(name_or_path)}{similar}; shipped maps: {names}; or the path of a .toml file"
+            f"no map {shortened(name_or_path)}{similar}; "
+            f"allowed: {names}, random:SEED, or the path of a .toml file"
         )
     return read_map(_file_text(path), str(path), path.parent)
 
@@ -261,9 +263,9 @@ def load_map(name_or_path: str | PathLike[str]) -> Board:
 def found_map(name: str, digest: str | None = None, board: Board | None = None) -> Board:
     """Return the map that a saved game or a text names.
 
-    If `board` is given, the result is `board`. Otherwise the result is a map that untrusted users may choose
-    (`check_open_map`). Raises MapError if there is no such map. Also raises MapError if `digest` is given and
-    is neither the map's digest nor the first 16 hex digits of the map's digest.
+    If `board` is given, the result is `board`. Otherwise `name` must be a map that untrusted users may choose
+    (`check_open_map`). `digest` is the map's digest in the saved game or text, or its first 16 hex digits.
+    Raises MapError if there is no such map, or if the map has another digest.
     """
     if board is None:
         try:
@@ -272,7 +274,7 @@ def found_map(name: str, digest: str | None = None, board: Board | None = None) 
             raise MapError(f"{error}; for any other map, pass the board") from None
     board = load_map(name) if board is None else board
     if digest not in (None, board.digest, board.digest[:16]):
-        written = f"written for the map with digest {shortened(digest)}"
+        written = f"the saved game or text belongs to the map with digest {shortened(digest)}"
         raise MapError(f"{written}, but the map {board.source!r} has digest {board.digest[:16]}")
     return board
 
@@ -280,8 +282,8 @@ def found_map(name: str, digest: str | None = None, board: Board | None = None) 
 def check_open_map(name: Any) -> None:
     """Raise MapError unless untrusted users may choose the map with this name.
 
-    Untrusted users may choose shipped maps, and random maps of the smallest size class, which need no
-    compilation and little time. Untrusted users may not name files.
+    Untrusted users may choose shipped maps and random maps of the smallest size class. Such maps need no
+    additional compilation and little time. Untrusted users may not name files.
     """
     if is_random(name):
         spec, most = read_spec(name), types.SIZE_CLASSES[0]
@@ -312,7 +314,7 @@ def _generate(spec: RandomMap) -> Board:
 def _file_text(path: Path) -> str:
     """Return the text of a map file.
 
-    Raises MapError unless `path` is a regular text file (no device, no pipe) of at most MOST_BYTES.
+    Raises MapError unless `path` is a regular text file (no device, no pipe) of at most MOST_BYTES bytes.
     """
     try:
         return read_text(path, MOST_BYTES)
@@ -323,9 +325,10 @@ def _file_text(path: Path) -> str:
 def read_map(text: str, source: str = "<text>", folder: Path | None = None) -> Board:
     """Return the map in a TOML text. `source` names the text in error messages.
 
-    `folder` contains the picture of the map. Without a folder, a map with a picture is refused.
+    `folder` is the folder with the picture of the map. Without a folder, a map with a picture is refused.
 
-    Raises MapError if the text contains an error, is too large, or would take a TOML reader seconds to read.
+    Raises MapError if the text contains an error, or has more than MOST_BYTES bytes or MOST_HEADERS table
+    headers. Also raises MapError for a key with more than eight dots, which can take seconds to read.
     """
     size = len(text.encode(errors="surrogatepass"))
     sizes = {"bytes": (size, MOST_BYTES), "table headers": (text.count("\n["), MOST_HEADERS)}
@@ -376,7 +379,7 @@ def _board(file: TomlTable, folder: Path | None = None) -> Board:
 def _continent_tables(file: TomlTable) -> list[TomlTable]:
     tables = file.tables("continent", MAX_CONTINENTS)
     if not tables:
-        raise file.error("no [[continent]]; at least one is needed")
+        raise file.error("the file has no [[continent]] table; at least one is needed")
     seen: dict[str, str] = {}
     for table in tables:
         table.only("name", "bonus", "colour")
@@ -387,7 +390,7 @@ def _continent_tables(file: TomlTable) -> list[TomlTable]:
 def _outside_tables(
     file: TomlTable, continents: list[TomlTable], territories: list[TomlTable]
 ) -> list[TomlTable]:
-    """Return a list with a continent without a bonus for the territories outside all continents.
+    """Return a list with the continent OUTSIDE for the territories that are in no continent of the file.
 
     The list is empty if there are no such territories. Raises MapError if the map cannot have this continent.
     """
@@ -397,8 +400,8 @@ def _outside_tables(
     _refuse_counted_continents(file, outside[0])
     table = TomlTable(file.file, f"continent {OUTSIDE!r}", {"name": OUTSIDE, "bonus": 0})
     if len(continents) == MAX_CONTINENTS:
-        problem = f"{outside[0].place} is in no other continent and needs this continent, but the file has"
-        raise table.error(f"{problem} the maximum of {MAX_CONTINENTS} continents")
+        problem = f"{outside[0].place} has no continent, so the map needs this additional continent"
+        raise table.error(f"{problem}, but the file already has the maximum of {MAX_CONTINENTS} continents")
     table.check_new("name", OUTSIDE, {key_of(c.values["name"]): c.place for c in continents})
     return [table]
 
@@ -418,7 +421,7 @@ def _refuse_counted_continents(file: TomlTable, outside: TomlTable) -> None:
 def _territory_tables(file: TomlTable) -> list[TomlTable]:
     tables = file.tables("territory", MAX_TERRITORIES)
     if len(tables) < 2:
-        raise file.error(f"{len(tables)} tables [[territory]]; at least 2 are needed")
+        raise file.error(f"number of [[territory]] tables: {len(tables)}; must be at least 2")
     for table in tables:
         table.only("name", "aliases", "continent", "symbol", "stars", "city", "borders", "one_way_to")
         table.name()
@@ -454,7 +457,7 @@ def _symbols(file: TomlTable, territories: list[TomlTable]) -> tuple[str | None,
     words = _all_or_none(territories, "symbol", lambda t: t.text("symbol", (*SYMBOLS, NO_CARD)))
     symbols = None if words is None else tuple(None if word == NO_CARD else word for word in words)
     if symbols is not None and not any(symbols):
-        raise file.error(f"the symbol of every territory is {NO_CARD!r}; at least one needs a card")
+        raise file.error(f"the symbol of every territory is {NO_CARD!r}; at least one territory needs a card")
     return symbols
 
 
@@ -471,7 +474,7 @@ def _all_or_none(
     for table in tables:
         if key not in table.values:
             raise table.error(
-                f"the key {key!r} is missing; {given[0].place} has it, so every territory needs it"
+                f"the key {key!r} is missing; {given[0].place} has this key, so every territory needs it"
             )
     return tuple(read(t) for t in tables)
 
@@ -479,7 +482,7 @@ def _all_or_none(
 def _colour(table: TomlTable) -> str | None:
     colour = table.text("colour", default=None)
     if colour is not None and not COLOUR.fullmatch(colour):
-        raise table.error(f"{shortened(colour)} is not a colour like '#8fa3c7'", "colour")
+        raise table.error(f"{shortened(colour)} is not a colour like '#8fa3c7' (lower-case digits)", "colour")
     return colour
 
 
@@ -487,7 +490,10 @@ def _colour(table: TomlTable) -> str | None:
 
 
 def _borders(file: TomlTable, territories: list[TomlTable]) -> tuple[tuple[int, int], ...]:
-    """Return the directed borders. Raises MapError for wrong or too many borders, and for a split map."""
+    """Return the directed borders, sorted.
+
+    Raises MapError if the borders are wrong or too many, or do not connect all territories.
+    """
     names = [t.values["name"] for t in territories]
     listed = [_listed_borders(t, names) for t in territories]
     _check_returns(territories, listed)
@@ -529,14 +535,16 @@ def _check_returns(territories: list[TomlTable], listed: list[tuple[list[int], l
         for i, target in enumerate(one_way, 1):
             if source in listed[target][1]:
                 problem = f"{territories[target].place} lists {name!r} in return"
-                raise table.error(f"{problem}; both list a two-way border in borders", f"one_way_to {i}")
+                hint = "both territories list a two-way border in borders"
+                raise table.error(f"{problem}; {hint}", f"one_way_to {i}")
 
 
 def _check_connected(territories: list[TomlTable], borders: tuple[tuple[int, int], ...]) -> None:
     """Raise MapError unless chains of borders lead from every territory to every other territory."""
     first = territories[0].place
     not_reached, not_reaching = unreachable(len(territories), borders)
-    for apart, way in ((not_reached, "to it from"), (not_reaching, "from it to")):
+    ways = ((not_reached, "to this territory from"), (not_reaching, "from this territory to"))
+    for apart, way in ways:
         if apart:
             problem = f"no chain of borders leads {way} {first}"
             demand = "every territory must reach every other territory"
@@ -581,7 +589,10 @@ def _mission_continents(table: TomlTable, continents: tuple[str, ...]) -> tuple[
         table.number_of("continent", n, continents, f"continents {i}") for i, n in enumerate(names, 1)
     )
     if not numbers or len(set(numbers)) < len(numbers):
-        raise table.error(f"{shortened(list(names))}: name at least one continent, none twice", "continents")
+        raise table.error(
+            f"{shortened(list(names))}: must name at least one continent, and no continent twice",
+            "continents",
+        )
     if table.flag("any_third") and len(numbers) == len(continents):
         raise table.error("the map has no continents besides those that the mission names", "any_third")
     return numbers
@@ -597,7 +608,7 @@ def _objectives(file: TomlTable, continents: tuple[str, ...], territories: int) 
     for i, table in enumerate(tables):
         table.check_new("name", objectives[i].name, seen)
         if i and objectives[i - 1].major and not objectives[i].major:
-            raise table.error("minor objective after a major one: minor objectives must come first", "major")
+            raise table.error("minor Objective after a major one: minor Objectives must come first", "major")
     return objectives
 
 

@@ -24,16 +24,16 @@ _WHITE = re.compile(r"^\s|\s$|\s\s|[^\S ]")
 def problem_of(name: str) -> str:
     """Return the reason why `name` is not allowed as a name, or "" if it is allowed."""
     if not 0 < len(name) <= MAX_NAME:
-        return f"a name has 1 to {MAX_NAME} characters"
+        return f"a name must have 1 to {MAX_NAME} characters"
     if QUOTE in name:
-        return "a name has no double quotes"
+        return "a name must not contain double quotes"
     if _WHITE.search(name):
-        return "a name has single spaces between words, and no other white space"
+        return "a name must have single spaces between words, and no other white space"
     hidden = any(unicodedata.category(letter).startswith(("C", "Z")) for letter in name.replace(" ", ""))
     if hidden or _INVISIBLE.search(name):
-        return "a name has no invisible characters"
+        return "a name must not contain invisible characters"
     if any(unicodedata.category(letter).startswith("M") for letter in _without_marks(name)):
-        return "a name has no combining marks without a letter"
+        return "a name must not contain combining marks without a letter"
     if key_of(name) in RESERVED_NAMES:
         return "the word is reserved for action texts"
     return ""
@@ -63,7 +63,7 @@ def read_arrows(text: str) -> str:
 
 
 def key_of(name: str) -> str:
-    """Return a key that is the same for all spellings of a name: any case, with or without quotes."""
+    """Return a key that is the same for all spellings of a name: in any case, with or without quotes."""
     return composed(name).strip().strip(QUOTE).casefold()
 
 

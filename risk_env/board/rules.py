@@ -1,8 +1,9 @@
 """Rules: the options of RULES 13, the presets of RULES 12 and the profiles of RULES 12.1.
 
-A preset is a set of options. A profile changes some of these options for a purpose. Options passed with a
-preset take precedence over both. A value or a combination that is not allowed raises ValueError with a
-one-line message. `check_rules` checks the options that depend on the map.
+A preset is a set of options. A profile adapts these options to people ("book") or to learning ("fast").
+Options passed with a preset take precedence over the preset and the profile. A value or a combination that
+is not allowed raises ValueError with a one-line message. `check_rules` checks the options that depend on the
+map.
 """
 
 import dataclasses
@@ -24,11 +25,11 @@ STARTING_TROOPS = {  # RULES 4.2, by deck and number of players
     "none": _TROOPS,
 }
 BOOK_TERRITORIES = 42  # RULES 1.1
-# number of minor Objectives, and also of major Objectives, that random Objectives lay out (RULES 9.3)
+# With `objectives="random"`, this many minor and this many major Objectives are laid out (RULES 9.3).
 LAID_OUT_OBJECTIVES = 4
 OBJECTIVES_TO_WIN = 3  # RULES 9.7
 MOST_STARTING_TROOPS = 2**15  # per army, so that all armies together stay below MOST_TROOPS
-MOST = 2**31 - 1  # largest value of the counters; not a rule of the game
+MOST = 2**31 - 1  # largest value of the counters in a game record; not a rule of the game
 
 
 # Allowed values of each option.
@@ -40,7 +41,7 @@ CHOICES: dict[str, tuple[Any, ...]] = {  # ordered by the numbers that the kerne
 
 
 class Numbers(NamedTuple):
-    """The allowed values of an option: whole numbers from `least` to `most`, and None if `or_none` is set."""
+    """Allowed values of an option: whole numbers from `least` to `most`, and None if `or_none` is True."""
 
     least: int
     most: int
@@ -154,7 +155,7 @@ PRESETS: dict[str, Preset] = {
 }
 
 
-# Profiles (RULES 12.1): changes to the rules of a preset for a purpose.
+# Profiles (RULES 12.1): changes that adapt a preset to people or to learning.
 
 BOOK, FAST = "book", "fast"
 
@@ -162,7 +163,7 @@ BOOK, FAST = "book", "fast"
 class Change(NamedTuple):
     """Change of one option by a profile.
 
-    If a preset gives `option` the value `usual`, the profile replaces `usual` by the first of `values` that
+    If a preset gives `option` the value `usual`, the profile replaces `usual` with the first of `values` that
     the other options allow.
     """
 
@@ -206,7 +207,7 @@ class Rules:
     initial_troops: int | None = None  # None: RULES 4.2
     neutral: bool = False  # RULES 6
     victory: str = "domination"  # RULES 6.3, 7.3, 8.2, 9.7, 11.1
-    headquarters_to_win: int | None = None  # None: all (RULES 7.3)
+    headquarters_to_win: int | None = None  # None: all opposing Headquarters (RULES 7.3)
     missions: str = "standard"  # RULES 2.3
     set_values: str = "escalating"  # RULES 5.2
     occupied_bonus: str = "once_a_set"  # RULES 5.4
@@ -224,12 +225,12 @@ class Rules:
     max_battles_per_turn: int | None = None  # RULES 11.3
 
     def __new__(cls, /, *_: Any, **options: Any) -> "Rules":
-        """Raise ValueError for an unknown option. The error lists the options."""
+        """Return a new object. Raises ValueError for an unknown option; the error lists the options."""
         _known(options)
         return super().__new__(cls)
 
     def __post_init__(self) -> None:
-        """Raise ValueError for a wrong value, or else for options that cannot be combined (RULES 13)."""
+        """Raise ValueError for values that are not allowed, alone or together (RULES 13)."""
         for option in OPTIONS:
             _check_value(option, getattr(self, option))
         for need in NEEDS:
@@ -328,9 +329,9 @@ _NAMED = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONL
 def rules_from(
     rules: Rules | str, options: Mapping[str, Any], profile: str, *functions: Callable[..., Any]
 ) -> Rules:
-    """Return `rules`, or, if `rules` is the name of a preset, `Rules.preset` with these options.
+    """Return `rules`, or the rules of the preset that `rules` names, with these options.
 
-    `profile` is used unless `options` name another profile. Raises ValueError for options together with a
+    `profile` is used unless `options` contain a profile. Raises ValueError for options together with a
     `Rules` object, for an unknown option, and as `Rules.preset` does. `functions` are the public functions
     that took the options. The hint for an unknown option may name an argument of `functions`.
     """
@@ -355,7 +356,8 @@ def _arguments_of(*functions: Callable[..., Any]) -> tuple[str, ...]:
 def read_option(text: str) -> tuple[str, Any]:
     """Return the name and the value of an option in the form `name=value`.
 
-    The value is None, True, False, a whole number or a word. Raises ValueError for a text without `=`.
+    The value is None, True, False, a whole number of at most ten digits, or a string. Raises ValueError for a
+    text without `=`.
     """
     name, equals, value = (part.strip() for part in text.partition("="))
     if not equals:
@@ -474,10 +476,11 @@ def _check_deck(rules: Rules, board: Any) -> None:
     """Raise ValueError unless the map has the cards of the deck (RULES 2)."""
     needed, given = ("stars", "stars") if rules.deck == "star" else ("a symbol", "symbols")
     if rules.deck != "none" and getattr(board, given) is None:
-        has = f"but this map has {given} for 0 of {board.num_territories}"
+        has = f"but this map has {given} for 0 of {board.num_territories} territories"
         _refuse(rules, "deck", f"needs {needed} for every territory, {has}")
     if rules.victory == "headquarters" and None in board.symbols:
-        without = f"but this map has none for {board.symbols.count(None)} of {board.num_territories}"
+        lacking = board.symbols.count(None)
+        without = f"but this map has none for {lacking} of {board.num_territories} territories"
         _refuse(rules, "victory", f"needs a card for every territory, {without}")
 
 
@@ -491,12 +494,12 @@ def _check_missions(rules: Rules, board: Any) -> None:
     dealt = sum(is_dealt(mission, rules) for mission in board.missions)
     if dealt < rules.num_players:
         needs = f"needs at least {rules.num_players} missions for {rules.num_players} players"
-        has = f"but with missions={rules.missions!r} this map has {dealt} for them"
+        has = f"but this map has only {dealt} with missions={rules.missions!r}"
         _refuse(rules, "victory", f"{needs}, {has}")
 
 
 def is_dealt(mission: Any, rules: Rules) -> bool:
-    """Return True if a mission of the map is in the pile (RULES 8.1)."""
+    """Return True if the rules use this mission of the map (RULES 8.1)."""
     if mission.extended and rules.missions != "extended":
         return False
     return mission.kind != "destroy" or mission.target < rules.num_players
@@ -539,7 +542,8 @@ def _check_chart(rules: Rules, board: Any) -> None:
         needs = f"needs a start chart for num_players={rules.num_players}"
         _refuse(rules, "setup", f"{needs}, but the map {board.name!r} has charts for {has} players")
     if rules.max_troops is not None and rules.max_troops < max(chart.troops):
-        _refuse(rules, "max_troops", f"the start chart of this map needs at least {max(chart.troops)}")
+        most = max(chart.troops)
+        _refuse(rules, "max_troops", f"the start chart of this map needs max_troops={most} or more")
 
 
 def _check_room(rules: Rules, board: Any) -> None:
@@ -559,4 +563,4 @@ def _check_room(rules: Rules, board: Any) -> None:
     if rules.max_troops is not None and rules.max_troops * fewest < troops:
         needed = -(-troops // fewest)
         started = f"{troops} starting troops (initial_troops={rules.initial_troops})"
-        _refuse(rules, "max_troops", f"{started} need at least {needed} ({shares})")
+        _refuse(rules, "max_troops", f"{started} need max_troops={needed} or more ({shares})")

@@ -12,7 +12,7 @@ from risk_env.board.rules import CHOICES, Rules, check_rules
 from risk_env.core import types
 from risk_env.core.bits import CHUNK
 
-# for each place in a chunk, the subsets of the chunk that contain it
+# for each element of a chunk (`core.bits`), the numbers of the subsets of the chunk that contain the element
 SUBSETS_WITH = [np.flatnonzero(np.arange(1 << CHUNK) >> place & 1) for place in range(CHUNK)]
 
 Records = npt.NDArray[Any]  # structured array; the fields of an element are attributes of the element
@@ -32,7 +32,7 @@ class Tables(NamedTuple):
         return self.space.n
 
     def new_games(self, count: int) -> Records:
-        """Return an array of empty game records."""
+        """Return an array of `count` game records. All bytes of the records are zero."""
         return np.zeros(count, types.game_dtype(self.sizes))
 
 
@@ -99,7 +99,7 @@ def _write_borders(record: Any, board: Board) -> None:
 
 
 def _put_in_subsets(chunks: np.ndarray[Any, Any], territory: int, element: int) -> None:
-    """Add an element to the sets of all subsets of a chunk that contain the territory."""
+    """Add an element to the bitset of each subset of the territory's chunk that contains the territory."""
     subsets = SUBSETS_WITH[territory % CHUNK]
     chunks[territory // CHUNK, subsets, element // 64] |= np.uint64(1 << element % 64)
 

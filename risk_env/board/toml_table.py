@@ -28,7 +28,7 @@ class TomlTable:
         self.file, self.place, self.values = file, place, values
 
     def error(self, problem: str, at: str = "") -> MapError:
-        """Return a MapError for this table, or for a key `at` in it."""
+        """Return a MapError that names this table, or the key `at` of this table."""
         place = ", ".join(p for p in (self.place, at) if p)
         return MapError(f"{self.file}: {place}: {problem}" if place else f"{self.file}: {problem}")
 
@@ -39,7 +39,10 @@ class TomlTable:
                 raise self.error(f"unknown key {shortened(key)}{similar_names(key, keys)}")
 
     def get(self, key: str, kind: type, words: str, default: Any = _REQUIRED) -> Any:
-        """Return the value of a key, which must have the type `kind`. `words` names the type in messages."""
+        """Return the value of a key, or `default` if the key is missing.
+
+        The value must have the type `kind`. `words` names the type in messages.
+        """
         value = self.values.get(key, default)
         if value is _REQUIRED:
             raise self.error(f"the key {key!r} ({words}) is missing")
@@ -78,7 +81,7 @@ class TomlTable:
         return name
 
     def check_new(self, at: str, name: str, seen: dict[str, str]) -> None:
-        """Add a name to `seen`. Raises MapError if `seen` has the name already, in any case.
+        """Add a name to `seen`. Raises MapError if `seen` already has the name, in upper or lower case.
 
         `seen` maps the keys of names to the places that use the names.
         """
@@ -104,7 +107,7 @@ class TomlTable:
         header = f"[[{self._inside(key)}]]"
         values = self.get(key, list, f"a list of tables {header}", [])
         if len(values) > most:
-            raise self.error(f"{len(values)} tables {header}; at most {most} are allowed")
+            raise self.error(f"number of {header} tables: {len(values)}; must be at most {most}")
         for i, value in enumerate(values, 1):
             if not isinstance(value, dict):
                 raise self.error(f"{shortened(value)} is not a table", f"{key} {i}")
@@ -114,9 +117,9 @@ class TomlTable:
         ]
 
     def number_of(self, what: str, name: str, names: Sequence[str], at: str = "") -> int:
-        """Return the index of `name` in `names`, with an exact match.
+        """Return the index of `name` in `names`. Raises MapError unless one of `names` is exactly the same.
 
-        `what` says in error messages what the name stands for, for example "territory".
+        `what` is the kind of thing that has the name, for example "territory". Messages contain `what`.
         """
         if name not in names:
             raise self.error(f"no {what} {shortened(name)}{similar_names(name, names)}", at)
@@ -134,8 +137,8 @@ def _place(key: str, i: int, values: dict[str, Any]) -> str:
 def similar_names(name: str, names: Sequence[str], otherwise: str | None = None) -> str:
     """Return a hint for an unknown name.
 
-    The hint lists similar names. If no name is similar, the hint is `otherwise`, or up to eight of the
-    allowed names if `otherwise` is None.
+    The hint lists up to three similar names. If no name is similar, the hint is `otherwise`, or up to eight
+    of the allowed names if `otherwise` is None.
     """
     keys = {key_of(n): n for n in names}
     similar = [keys[k] for k in difflib.get_close_matches(key_of(name), keys, 3)]

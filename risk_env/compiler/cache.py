@@ -40,8 +40,8 @@ def cache_directory(folder: Path, module: str) -> str | None:
 def cache_root() -> Path | None:
     """Return the folder that contains all cache folders.
 
-    The folder is the one that the user has chosen, or the first usual root that only this user can write to.
-    Return None, and warn once, if this process cannot write to such a folder.
+    The result is the folder that the user has chosen, or else the first default root that only this user can
+    write to. If this process cannot write to such a folder, warn once and return None.
     """
     chosen = os.environ.get("RISK_ENV_CACHE_DIR") or os.environ.get("NUMBA_CACHE_DIR")
     for root in [Path(chosen)] if chosen else _usual_roots():
@@ -59,8 +59,8 @@ def cache_root() -> Path | None:
 def _usual_roots() -> list[Path]:
     """Return the default roots of cache folders, in order of preference.
 
-    The first root is in the user's cache folder, if the user has a home. The second root is in the folder of
-    temporary files.
+    The first root is in the user's cache folder, if the user has a home folder. The last root is in the
+    folder of temporary files.
     """
     user = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
     account = os.getuid() if hasattr(os, "getuid") else "user"
@@ -83,9 +83,9 @@ def cache_key(folder: Path) -> str:
 
 
 def _folders_beside(folder: Path) -> list[Path]:
-    """Return the folders from which a kernel in `folder` may import kernels.
+    """Return the folders outside the core from which a kernel in `folder` may import kernels.
 
-    The folders are `folder` itself and, if `folder` is part of a package, the package's other folders with
+    The result contains `folder` and, if `folder` is part of another package, the package's other folders with
     kernels.
     """
     if folder.parent == _PACKAGE or not (folder.parent / "__init__.py").is_file():

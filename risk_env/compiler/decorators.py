@@ -20,7 +20,7 @@ _OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy"}
 
 
 def kernel(function: Callable[..., Any]) -> Any:
-    """Compile a helper that only kernels call. LLVM decides whether to inline it."""
+    """Compile a helper that only kernels call. LLVM decides whether to inline the helper."""
     options = {} if PLAIN else pipeline.helper_options(function.__module__)
     return numba.njit(**_OPTIONS, **options)(function)
 
@@ -28,7 +28,7 @@ def kernel(function: Callable[..., Any]) -> Any:
 def inlined(function: Callable[..., Any]) -> Any:
     """Compile a small helper that is always inlined.
 
-    The array arguments of the helper (seven words each) then cost nothing.
+    Inlining saves the time to pass array arguments, which consist of seven words each.
     """
     options = {} if PLAIN else pipeline.helper_options(function.__module__) | {"forceinline": True}
     return numba.njit(**_OPTIONS, **options)(function)

@@ -1,7 +1,7 @@
 """Rare garbage collections while entry points are compiled.
 
-The compiler makes millions of objects and few cycles. With Python's usual thresholds, the garbage collector
-takes a tenth of the compilation time.
+The compiler makes millions of objects and few reference cycles. With Python's default thresholds, the garbage
+collector takes a tenth of the compilation time.
 """
 
 import gc
@@ -16,7 +16,7 @@ FEW_COLLECTIONS = 100_000  # number of new objects between two garbage collectio
 class _RareCollections(Listener):
     """Listener that raises the first threshold of the garbage collector during compilations.
 
-    Numba compiles in one thread at a time, and reports the end of a compilation also after an error.
+    Numba compiles in one thread at a time. Numba reports the end of every compilation, even after an error.
     """
 
     def __init__(self) -> None:

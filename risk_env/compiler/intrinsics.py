@@ -1,6 +1,7 @@
-"""Decorators that replace a helper by LLVM code (`vectors`, `memory`) if the mode allows it.
+"""Decorators that replace a helper with LLVM code (`vectors`, `memory`) if the mode allows LLVM code.
 
-The decorated function defines the behaviour of the LLVM code. In all other modes the decorated function runs.
+The decorated function defines the behaviour of the LLVM code. In all other modes, the decorated function is
+used.
 """
 
 from collections.abc import Callable
@@ -14,7 +15,7 @@ Decorator = Callable[[Callable[..., Any]], Any]
 
 
 def in_vectors(name: str, *constants: int) -> Decorator:
-    """Return a decorator that replaces a helper by the intrinsic `name` of `vectors`.
+    """Return a decorator that replaces a helper with the intrinsic `name` of `vectors`.
 
     `constants` are the arguments of the function that returns the intrinsic. With bounds checks the helper is
     kept, because vectors would skip the checks.
@@ -23,7 +24,7 @@ def in_vectors(name: str, *constants: int) -> Decorator:
 
 
 def in_memory(name: str) -> Decorator:
-    """Return a decorator that replaces a helper by the intrinsic `name` of `memory`."""
+    """Return a decorator that replaces a helper with the intrinsic `name` of `memory`."""
     return _replaced(f"{__package__}.memory", name, (), True)
 
 

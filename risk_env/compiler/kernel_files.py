@@ -1,8 +1,8 @@
 """Cache files of compiled code. If a file cannot be read, the code is compiled again.
 
 A file contains the code of one entry point for one list of argument types: a checksum, then a pickle. The
-checksum detects truncated and damaged files. The checksum is not a signature, because only this user can
-write to the folder (`cache`). In plain mode (`mode.PLAIN`) Numba writes the files, without a checksum.
+checksum detects truncated and damaged files. A signature is not necessary, because only this user can write
+to the folder (`cache`). In plain mode (`mode.PLAIN`) Numba writes the files, without a checksum.
 """
 
 import glob
@@ -24,7 +24,7 @@ _CHECKSUM = hashlib.sha256().digest_size
 
 
 class KernelFiles:
-    """The cache files of one entry point, in place of Numba's index.
+    """The cache files of one entry point, instead of Numba's index.
 
     Numba's index is not safe for concurrent writers.
     """
@@ -33,7 +33,7 @@ class KernelFiles:
         self._folder, self._name = Path(folder), name
 
     def load(self, key: Any) -> Any:
-        """Return the code saved under `key`, or None if there is none.
+        """Return the code that was saved under `key`, or None if no code was saved.
 
         Raises ValueError if the file is damaged.
         """
@@ -67,7 +67,7 @@ class KernelFiles:
 
 
 class GuardedCache:
-    """Numba's cache of an entry point, with errors that are reported once and never end the process."""
+    """Numba's cache of an entry point. Errors of the cache are reported once and never end the process."""
 
     def __init__(self, cache: Any) -> None:
         self._cache = cache
@@ -89,7 +89,7 @@ class GuardedCache:
             return None
 
     def save_overload(self, *arguments: Any) -> None:
-        """Write compiled code to the disk. Report an OSError instead of raising it."""
+        """Write compiled code to the disk. An OSError is reported, not raised."""
         try:
             self._cache.save_overload(*arguments)
         except OSError as error:

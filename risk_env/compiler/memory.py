@@ -15,7 +15,7 @@ from numba.extending import intrinsic
 
 _BYTES, _INT32, _INT64 = ir.IntType(8).as_pointer(), ir.IntType(32), ir.IntType(64)
 _TO_WRITE, _NEAREST, _DATA = 1, 3, 1  # arguments of `llvm.prefetch`
-# name of the instruction, and the number of the hint
+# name of the LLVM function, and arguments of the function
 _PAUSE, _YIELD = ("llvm.x86.sse2.pause", ()), ("llvm.aarch64.hint", (1,))
 _PAUSES: dict[str, tuple[str, tuple[int, ...]]] = {
     "x86_64": _PAUSE,
@@ -44,9 +44,10 @@ fetch_add = partial(_read_and_write, "add")
 
 
 def compare_exchange() -> Any:
-    """Return the intrinsic for (numbers, row, column, value, other).
+    """Return the intrinsic with the arguments (numbers, row, column, value, other).
 
-    If the number is `value`, the intrinsic writes `other` and returns True. Otherwise it returns False.
+    If the number is `value`, the intrinsic writes `other` and returns True. Otherwise the intrinsic returns
+    False.
     """
 
     @intrinsic
@@ -62,10 +63,10 @@ def compare_exchange() -> Any:
 
 
 def load() -> Any:
-    """Return the intrinsic for (numbers, row, column).
+    """Return the intrinsic with the arguments (numbers, row, column).
 
-    The intrinsic returns the number. Everything that a thread wrote before it wrote the number is then
-    visible (acquire).
+    The intrinsic returns the number. Everything that a thread wrote before the thread wrote the number is
+    then visible (acquire order).
     """
 
     @intrinsic
@@ -79,7 +80,7 @@ def load() -> Any:
 
 
 def pause() -> Any:
-    """Return the intrinsic without arguments for the body of a spin-wait loop.
+    """Return the intrinsic, without arguments, for the body of a spin-wait loop.
 
     The intrinsic runs the processor's instruction for such loops, or nothing if no instruction is known.
     """
@@ -101,9 +102,9 @@ def pause() -> Any:
 
 
 def prefetch() -> Any:
-    """Return the intrinsic for (rows, index, first).
+    """Return the intrinsic with the arguments (rows, index, first).
 
-    The intrinsic prefetches the cache line of byte `first` of row `index`, for writing.
+    The intrinsic prefetches, for writing, the cache line that contains byte `first` of row `index`.
     """
 
     @intrinsic

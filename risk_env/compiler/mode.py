@@ -9,7 +9,7 @@ from typing import Any
 
 import numba
 
-# versions of Numba whose private classes are known
+# versions of Numba with which the use of private classes was tested
 TESTED = ("0.62", "0.63", "0.64", "0.65", "0.66", "0.67", "0.68")
 
 JIT_DISABLED = bool(numba.config.DISABLE_JIT)  # type: ignore[attr-defined]
@@ -31,14 +31,15 @@ def plain_reason(version: str, setting: str) -> str:
 
 
 _REASON = plain_reason(numba.__version__, os.environ.get("RISK_ENV_PLAIN_NUMBA", ""))
-PLAIN = bool(_REASON)  # true if only Numba's public interface compiles kernels: the same results, but slower
+# True: kernels are compiled with Numba's public interface only. The results are the same; kernels are slower.
+PLAIN = bool(_REASON)
 
 # all settings that change compiled code
 MODE = (BOUNDS_CHECKED, PLAIN, str(numba.config.OPT))  # type: ignore[attr-defined]
 
 if PLAIN and not JIT_DISABLED:
     warnings.warn(
-        f"{_REASON}: kernels are compiled by plain numba.njit, with the same results, but slower",
+        f"{_REASON}: kernels are compiled by plain numba.njit and are slower; the results are the same",
         RuntimeWarning,
         stacklevel=2,
     )

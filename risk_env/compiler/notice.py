@@ -57,7 +57,7 @@ def report_compiling(entry: Any, folder: str | None) -> None:
 
 
 def report_once(line: str, error: Exception) -> None:
-    """Report `line` with an error of the cache folder. Each `line` is reported once per process."""
+    """Report `line` together with an error of the cache. Each `line` is reported once per process."""
     if line not in _reported:
         _reported.add(line)
         _LOGGER.warning("risk_env: %s (%s: %s)", line, type(error).__name__, str(error)[:MOST_LETTERS])
@@ -66,4 +66,4 @@ def report_once(line: str, error: Exception) -> None:
 def _notice(module: str, folder: str | None) -> str:
     kernels = "the rules" if module.startswith("risk_env.") else module
     kept = "not cached" if folder is None else f"cached in {Path(folder).parent}"
-    return f"compiling {kernels} for the first use, up to half a minute ({kept})"
+    return f"compiling {kernels} for the first use; this can take half a minute ({kept})"

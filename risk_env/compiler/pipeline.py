@@ -52,8 +52,8 @@ class _Pass(AnalysisPass):
 class _PlainIndices(_Pass):
     """Pass that treats array indices as unsigned before a function of the core is lowered.
 
-    No index of the core is negative. Python's negative indices take three instructions per index, a tenth of
-    a step's time. With bounds checks a negative index is an error.
+    No index of the core is negative. Support for Python's negative indices takes three instructions per
+    index, a tenth of the time of a step. With bounds checks, a negative index is an error.
     """
 
     _name = "risk_env_plain_indices"
@@ -91,16 +91,16 @@ class _HelperCode(_Pass):
 
 @register_pass(mutates_CFG=False, analysis_only=True)
 class _HelperKnown(_Pass):
-    """Pass that registers a helper's code for its callers after the helper is lowered.
+    """Pass that registers a helper's code for the callers of the helper, after the helper is lowered.
 
-    A key takes the place of an address of machine code.
+    A key replaces the address of machine code, because a helper has no machine code.
     """
 
     _name = "risk_env_helper_known"
 
     def run_pass(self, state: Any) -> bool:
         warning = f"{{{state.func_id.func_name} is a helper that only compiled code can call}}"
-        state.cr = state.cr._replace(cfunc=warning.format)  # text of the KeyError if Python code calls it
+        state.cr = state.cr._replace(cfunc=warning.format)  # a call from Python raises KeyError(warning)
         state.targetctx.insert_user_function(state.cr.cfunc, state.cr.fndesc, [state.library])
         return False
 
@@ -189,7 +189,7 @@ def entry_options(module: str, vectorized: bool = False) -> dict[str, Any]:
 def _options(module: str) -> dict[str, Any]:
     """Return the options that helpers and entry points of a module share.
 
-    The core makes no arrays, so the code of the core does not count references. Each count would be a locked
-    instruction.
+    The core makes no arrays, so the code of the core does not count references. Each count would need an
+    atomic instruction.
     """
     return {"no_cfunc_wrapper": True, "_nrt": not is_core(module)}

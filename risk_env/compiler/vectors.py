@@ -1,6 +1,7 @@
 """LLVM code for vectors, which LLVM compiles for the vector units of the processor.
 
-Each function returns an intrinsic that works on elements `first`, `first` + 1, ... of an array at once.
+Each function returns an intrinsic that works on several consecutive elements of an array at once. `first` is
+the index of the first element.
 """
 
 from typing import Any
@@ -14,7 +15,7 @@ _WORD = 64  # bits in a word
 
 
 def differing(size: int, bits: int) -> Any:
-    """Return the intrinsic for (numbers, others, first).
+    """Return the intrinsic with the arguments (numbers, others, first).
 
     Bit k of the result is set if the numbers (`bits` bits each) at index `first` + k differ, for k < `size`.
     """
@@ -36,7 +37,7 @@ def differing(size: int, bits: int) -> Any:
 
 
 def nonzero(size: int) -> Any:
-    """Return the intrinsic for (numbers).
+    """Return the intrinsic with the argument `numbers`.
 
     Bit k of the result is set if number k (int8) is not zero, for k < `size`.
     """
@@ -54,7 +55,7 @@ def nonzero(size: int) -> Any:
 
 
 def unpack_bits() -> Any:
-    """Return the intrinsic for (word, words, first).
+    """Return the intrinsic with the arguments (word, words, first).
 
     The intrinsic writes the bits of a word as bytes 0 or 1 into the eight uint64 from `words[first]` on.
     """
@@ -73,7 +74,7 @@ def unpack_bits() -> Any:
 
 
 def rotate_blocks(blocks: int, size: int) -> Any:
-    """Return the intrinsic for (numbers, first, field, down, up).
+    """Return the intrinsic with the arguments (numbers, first, field, down, up).
 
     The intrinsic treats each block of `size` numbers (int8) as one word, and rotates the word (`_rotated`).
     """
@@ -96,9 +97,9 @@ def rotate_blocks(blocks: int, size: int) -> Any:
 
 
 def rotate_every_other(size: int) -> Any:
-    """Return the intrinsic for (words, first, field, down, up).
+    """Return the intrinsic with the arguments (words, first, field, down, up).
 
-    The intrinsic rotates (`_rotated`) the first, third, ... of `size` words.
+    Of the `size` words from `words[first]` on, the intrinsic rotates the first, the third, ... (`_rotated`).
     """
 
     @intrinsic
@@ -116,9 +117,9 @@ def rotate_every_other(size: int) -> Any:
 
 
 def _rotated(builder, words, field, down, up):
-    """Return each word with the bits of the mask `field` rotated down.
+    """Return each word with the bits in the mask `field` rotated down by `down` bits.
 
-    Bits that leave the field at the bottom enter the field at the top.
+    Bits that leave the field at the bottom are shifted up by `up` bits and enter the field at the top.
     """
     before, others = builder.and_(words, field), builder.and_(words, builder.not_(field))
     lowered, raised = builder.lshr(before, down), builder.and_(builder.shl(before, up), field)

@@ -1,1 +1,1 @@
-"""Environments for Gymnasium and PettingZoo, and the lanes with one learner each."""
+"""Environments for Gymnasium and PettingZoo, and lanes with one learner each."""

@@ -36,7 +36,7 @@ class Display:
         self._next_frame = 0.0
 
     def render(self, game: Game) -> Any:
-        """Return the board as text or as pixels, or show it in the window and return None.
+        """Return the board as text or as pixels, or show the board in a window and return None.
 
         Without a `render_mode`, warn and return None.
         """

@@ -26,7 +26,7 @@ from risk_env.envs.spaces import observation_space
 from risk_env.game import Game
 
 ACTIONS, MOVES, TURNS = "actions", "moves", "turns"
-# lanes in which a decision of the learner is an action, a move with its amount, or a turn of one of the plans
+# Classes of lanes. A decision of the learner is an action, a move with an amount, or a plan for a whole turn.
 DECISIONS: dict[str, type[SingleSeatVector]] = {
     ACTIONS: SingleSeatVector,
     MOVES: MoveVector,
@@ -69,7 +69,8 @@ def lane_arguments(
     of any kind (`players.find_player`), or a list of players. `opponent_order` seats the list "clockwise"
     from the learner, or "shuffled" for each game. With "drawn", every seat gets a random player of the list.
     `seat=None` gives the learner all seats in turn. `illegal_action="random"` is for learners without masks:
-    it replaces an illegal action by a random legal action, and sets `info["replaced"]`.
+    a random legal action replaces an illegal action, and `info["replaced"]` is True. docs/gymnasium.md
+    describes the other arguments.
     """
     return {
         "rules": rules_from(preset, options, FAST, make_lanes, lane_arguments, environment),
@@ -88,8 +89,8 @@ class RiskEnv(gymnasium.Env[Any, np.int64]):
 
     `preset`, `num_players`, `board`, `profile` and the options of RULES 13 set the rules and the map. The
     default profile is "fast" (RULES 12.1). `opponents`, `seat`, `opponent_order` and `illegal_action` set the
-    players. `decisions` makes each decision of the learner an action, a move or a turn. `positions` are the
-    start positions of games (docs/gymnasium.md).
+    players. `decisions` sets the extent of a learner's decision: an action, a move or a turn. `positions` are
+    the start positions of games. docs/gymnasium.md describes all arguments.
 
     Observations are float32 (D,), or a dict with `observation="structured"`. `info["action_mask"]`, int8
     (n,), marks the legal actions. `info["seat"]` is the learner's seat. At the end of a game, info also
@@ -117,9 +118,10 @@ class RiskEnv(gymnasium.Env[Any, np.int64]):
 
     @property
     def game(self) -> Game:
-        """A copy of the game with all hidden cards and future dice.
+        """A copy of the game with all hidden cards and the state of the random generator.
 
-        A search in this copy would foresee the dice. Use `sample` for search.
+        A search in this copy would foresee the dice. Use `sample` for search. Raises ResetNeeded before
+        `reset`.
         """
         self._check_begun()
         return self.lanes.batch.game(0)
@@ -129,12 +131,15 @@ class RiskEnv(gymnasium.Env[Any, np.int64]):
             raise gymnasium.error.ResetNeeded("no game before reset: call reset() first")
 
     def sample(self, seed: int) -> Game:
-        """Return a copy for search: facts unknown to the learner and future chance are drawn from `seed`."""
+        """Return a copy of the game for search.
+
+        Facts that the learner does not know and future chance events are drawn from `seed`.
+        """
         self._check_begun()
         return self.lanes.sample(0, seed)
 
     def action_masks(self) -> npt.NDArray[np.bool_]:
-        """Return the legal actions, bool (n,). This is the method that sb3-contrib calls."""
+        """Return the mask of the legal actions, bool (n,). sb3-contrib calls this method."""
         return self._mask.astype(np.bool_)
 
     def reset(
@@ -157,7 +162,10 @@ class RiskEnv(gymnasium.Env[Any, np.int64]):
         return self._observation(), self._info()
 
     def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
-        """Play an action, then let all other seats play until the learner must act or its episode ends."""
+        """Play an action, then let all other seats play until the learner must act or the episode ends.
+
+        Raises IllegalAction for an illegal action, and ResetNeeded if the game has ended or has not begun.
+        """
         if not self._is_running:
             raise gymnasium.error.ResetNeeded("step: the game has ended or has not begun; call reset() first")
         self.lanes.step(np.array([action]))
@@ -181,15 +189,15 @@ class RiskEnv(gymnasium.Env[Any, np.int64]):
         if not self._is_running:
             final = lanes.final[0]
             info.update({field: final[field].item() for field in FINAL_FIELDS})
-            info["seed"] = final["seed"]  # uint64: Gymnasium's vectors would make int64 of a Python int
+            info["seed"] = final["seed"]  # uint64; Gymnasium's vectors would convert a Python int to int64
         return info
 
     def render(self) -> Any:
-        """Return the board as text or as pixels, or show it in a window and return None."""
+        """Return the board as text or as pixels, or show the board in a window and return None."""
         return self._display.render(self.game)
 
     def close(self) -> None:
-        """Close the window, and the agents that the environment has made. Repeated calls are allowed."""
+        """Close the window and the agents that the environment has made. Repeated calls are allowed."""
         self._display.close()
         self.lanes.close()
 
@@ -197,9 +205,9 @@ class RiskEnv(gymnasium.Env[Any, np.int64]):
 class RiskVectorEnv(VectorEnv[Any, Any, Any]):
     """`num_envs` learners, one in each lane, who play one game after another.
 
-    The other arguments have the same meaning as for `RiskEnv` (docs/gymnasium.md), but there is no window.
-    Game k of lane i has the seed `game_seed(seed, i, k)` (`risk_env.seeds`). Lane 0 plays the same games as
-    `RiskEnv`. `autoreset_mode` is a member or a value of Gymnasium's `AutoresetMode`:
+    The other arguments have the same meaning as for `RiskEnv` (docs/gymnasium.md), except that `render_mode`
+    cannot be "human". Game k of lane i has the seed `game_seed(seed, i, k)` (`risk_env.seeds`). Lane 0 plays
+    the same games as `RiskEnv`. `autoreset_mode` is a member or a value of Gymnasium's `AutoresetMode`:
 
     - `SAME_STEP`: when a game ends, the next game begins in the same step. The observation and the info show
       the next game. `info["final_obs"]` and `info["final_info"]` show the end of the game that has ended.
@@ -248,11 +256,14 @@ class RiskVectorEnv(VectorEnv[Any, Any, Any]):
         self.lanes.close()
 
     def sample(self, lane: int, seed: int) -> Game:
-        """Return a copy of a lane's game for search: unknown facts and all chance are drawn from `seed`."""
+        """Return a copy of a lane's game for search.
+
+        Facts that the learner does not know and future chance events are drawn from `seed`.
+        """
         return self.lanes.sample(lane, seed)
 
     def action_masks(self) -> npt.NDArray[np.bool_]:
-        """Return the legal actions of every lane, bool (N, n). A game that is over has no legal actions."""
+        """Return the masks of the legal actions, bool (N, n). A game that is over has no legal actions."""
         return self._masks().astype(np.bool_)
 
     def reset(
@@ -262,6 +273,7 @@ class RiskVectorEnv(VectorEnv[Any, Any, Any]):
 
         `options` may contain `reset_mask`, the lanes to reset, and `positions`, the start positions of these
         and all later games (`SingleSeatVector.start_at`). Returns the observations (N, ...) and the info.
+        Raises ValueError for a `seed` together with a `reset_mask` that leaves out lanes.
         """
         _check_options(options, "reset_mask", "positions")
         chosen = _lanes_of((options or {}).get("reset_mask"), self.num_envs)
@@ -278,9 +290,11 @@ class RiskVectorEnv(VectorEnv[Any, Any, Any]):
         return self._observation(), self._info()
 
     def step(self, actions: Any) -> tuple[Any, Array, Array, Array, dict[str, Any]]:
-        """Play an action, int (N,), in every lane, then let all other seats play.
+        """Play the learners' actions, int (N,), then let all other seats play.
 
-        Every lane stops when its learner must act.
+        Each lane stops when the learner of the lane must act. Returns the observations, rewards float64 (N,),
+        terminated and truncated bool (N,), and the info. Raises IllegalAction for an illegal action. With
+        `AutoresetMode.DISABLED`, raises ResetNeeded if the game of a lane has ended.
         """
         lanes = self.lanes
         self._step_lanes(np.asarray(actions))
@@ -330,7 +344,7 @@ class RiskVectorEnv(VectorEnv[Any, Any, Any]):
         return {**info, **_marks(info, np.ones(self.num_envs, np.bool_))}
 
     def _ends(self, ended: Array) -> dict[str, Any]:
-        """Return `final_obs` and `final_info` of the lanes that ended.
+        """Return `final_obs` and `final_info` of the lanes in which a game has ended.
 
         As Gymnasium requires, both consist of arrays (N, ...) and masks.
         """
@@ -362,7 +376,7 @@ def _parts(values: Any) -> list[Array]:
 
 
 def _marks(info: dict[str, Any], where: Array) -> dict[str, Array]:
-    """Return Gymnasium's masks of an info: for each value, the lanes with this value, bool (N,)."""
+    """Return Gymnasium's masks of an info: for each key, the lanes that have a value, bool (N,)."""
     return {f"_{name}": where.copy() for name in info}
 
 

@@ -19,8 +19,9 @@ from risk_env.text.notation import IllegalAction
 NAMED_AMOUNTS = (ALL, HALF, "least")  # amounts that an action of `MoveVector` can contain
 PLANS = ("attacker", "grower", "hunter", "breaker")
 _ALL, _HALF, _LEAST = range(len(NAMED_AMOUNTS))
-_AMOUNT_NUMBERS = {str(amount): number for number, amount in enumerate(AMOUNTS)}  # in the AMOUNT block
-_LEAST_ATTACKERS = 5  # fewer troops leave no troops to move after an attack with the most dice
+_AMOUNT_NUMBERS = {str(amount): number for number, amount in enumerate(AMOUNTS)}  # index in the AMOUNT block
+# With fewer troops, no troops can move on after a capture with the maximum number of dice.
+_LEAST_ATTACKERS = 5
 
 
 class MoveVector(SingleSeatVector):
@@ -86,7 +87,7 @@ class MoveVector(SingleSeatVector):
             amount, action = NAMED_AMOUNTS[actions[lane] // n], actions[lane] % n
             raise IllegalAction(
                 f"lane {lane}: action {actions[lane]} is action {action} with the amount {amount!r}, "
-                f"but no decision about an amount can follow: play {action}"
+                f"but no decision about an amount can follow: play action {action}"
             )
 
     def _take(self, actions: Array, lanes: Array) -> None:
@@ -99,7 +100,7 @@ class MoveVector(SingleSeatVector):
         super()._begin(lanes)
 
     def _play_on(self, lanes: Array) -> None:
-        """Play in `lanes` until the learners must act, and decide on amounts for the learners."""
+        """Play in `lanes` until the learners must act. Decisions about amounts are taken for the learners."""
         super()._play_on(lanes)
         is_repeated = False
         while len(lanes := self._at_amounts(lanes)):
@@ -114,9 +115,9 @@ class MoveVector(SingleSeatVector):
         return lanes[is_due & (games["seat"][lanes] == self.seat[lanes])]
 
     def _amount_actions(self, lanes: Array, is_repeated: bool) -> npt.NDArray[np.int64]:
-        """Return the actions that decide on amounts, int64 (k,).
+        """Return the actions for decisions about amounts, int64 (k,).
 
-        If `is_repeated`, the action for an occupation or a fortify move is DONE, which ends the move.
+        If `is_repeated` is True, an occupation or a fortify move gets the action DONE, which ends the move.
         """
         games, kinds = self.batch.records, self.amounts[lanes]
         phase, troops = games["phase"][lanes], games["troops"]
@@ -135,7 +136,7 @@ class TurnVector(SingleSeatVector):
 
     The chosen bot plays for the learner until the learner's next turn begins, also in the turns of other
     seats. The bot of the first decision of a game also plays the set-up. A bot begins each turn without
-    memory. Action k is plan k, and all actions are legal.
+    memory. Action k chooses plan k, and all actions are legal.
     """
 
     def __init__(self, *arguments: Any, plans: Sequence[Named] = PLANS, **options: Any) -> None:

@@ -1,4 +1,4 @@
-"""PettingZoo: an AEC environment for every preset, 2-6 players, one agent for each seat (docs/pettingzoo.md).
+"""PettingZoo: an AEC environment for every preset, with one agent for each seat (docs/pettingzoo.md).
 
 `env` is `raw_env` in the wrapper of PettingZoo that detects calls in the wrong order. In both environments,
 an illegal action raises IllegalAction and changes nothing. Arrays, dicts and lists that `env` returns are
@@ -52,14 +52,14 @@ def env(
 
 
 class raw_env(pettingzoo.AECEnv[str, Observation, int | None]):
-    """A game of Risk. `player_0` has seat 0, and so on.
+    """A game of Risk as an AEC environment. Agent `player_0` has seat 0, and so on.
 
     `preset` is the name of a preset, or `Rules`. `num_players` (None: 3, or 2 for `two_player`) and `options`
-    are arguments of `Rules.preset`. The profile is "fast" unless `profile` names another (RULES 12.1).
-    `board` is a `Board` or an argument of `load_map`. `reward` is `"win"` or `"placement"`.
+    are arguments of `Rules.preset`. The profile is "fast" unless `profile` names another profile (RULES
+    12.1). `board` is a `Board` or an argument of `load_map`. `reward` is `"win"` or `"placement"`.
 
-    An agent observes a dict of "observation" and "action_mask", int8 (n,). If `observation` is "flat", the
-    observation is float32 (D,). If it is "structured", the observation is a dict of float32 arrays:
+    An agent observes a dict of "observation" and "action_mask", int8 (n,). With `observation="flat"`, the
+    observation is float32 (D,). With `observation="structured"`, the observation is a dict of float32 arrays:
     "territories" (T, F) and "globals" (G,).
     """
 
@@ -131,24 +131,27 @@ class raw_env(pettingzoo.AECEnv[str, Observation, int | None]):
 
     @property
     def game(self) -> Game:
-        """The game with all hidden cards and future dice. Inspect or copy it, but do not step it.
+        """The game with all hidden cards and the state of the random generator.
 
-        A search in a copy of this game would foresee the dice. Use `sample` for search. Raises RuntimeError
-        before `reset`.
+        Inspect or copy this game, but do not step it. A search in a copy would foresee the dice. Use `sample`
+        for search. Raises RuntimeError before `reset`.
         """
         if self._game is None:
             raise RuntimeError("no game before reset: call reset() first")
         return self._game
 
     def sample(self, seed: int) -> Game:
-        """Return a copy for search: facts unknown to the selected agent and chance are drawn from `seed`."""
+        """Return a copy of the game for search.
+
+        Facts that the selected agent does not know and future chance events are drawn from `seed`.
+        """
         game = self.game
         return game.determinize(self.possible_agents.index(self.agent_selection), seed)
 
     # -------------------------------------------------------------------------------- beginning
 
     def reset(self, seed: int | None = None, options: dict[str, Any] | None = None) -> None:
-        """Begin the first episode of `seed`, or, without a seed, the next episode of the last seed.
+        """Begin the first episode of `seed`. Without a seed, begin the next episode of the last seed.
 
         `options={"position": text}` begins at a position that `Game.to_text` wrote. The seed and the episode
         then determine the chance events. Other options are ignored.
@@ -219,7 +222,7 @@ class raw_env(pettingzoo.AECEnv[str, Observation, int | None]):
             self._to_act = self.agent_selection = agent
         self._unseen = view, mask
         shared = mask.copy()
-        shared.setflags(write=False)  # equal infos compare equal only if they share one mask
+        shared.setflags(write=False)  # infos that share a mask can be compared with ==
         self.infos[agent] = {"action_mask": shared}
 
     def _end_agents(self, view: npt.NDArray[np.float32], mask: Mask) -> None:
@@ -245,9 +248,10 @@ class raw_env(pettingzoo.AECEnv[str, Observation, int | None]):
         self.infos[agent] = {"action_mask": self._nothing, **ends}
 
     def _reward_of(self, seat: int, place: int) -> float:
-        """Return the reward of a seat: 1 for the winner, and -1 / (P - 1) for any other seat.
+        """Return the reward of a seat.
 
-        With `reward="placement"`, rewards go from 1 (first place) to -1 (last place) in even steps.
+        With `reward="win"`, the reward is 1 for the winner, and -1 / (P - 1) for any other seat. With
+        `reward="placement"`, rewards go from 1 (first place) to -1 (last place) in equal steps.
         """
         others = self.rules.num_players - 1
         if self._reward == "placement":
@@ -295,9 +299,9 @@ class raw_env(pettingzoo.AECEnv[str, Observation, int | None]):
         return np.concatenate([self.game.observe(seat) for seat in range(self.rules.num_players)])
 
     def render(self) -> str | npt.NDArray[np.uint8] | None:
-        """Return the board as text or as pixels, uint8 (H, W, 3), or show it in a window and return None.
+        """Return the board as text or as pixels, uint8 (H, W, 3), or show the board in a window.
 
-        Only public facts are shown.
+        In a window, the result is None. Only public facts are shown.
         """
         return self._display.render(self.game)
 
@@ -334,7 +338,7 @@ class raw_env(pettingzoo.AECEnv[str, Observation, int | None]):
 class OrderedEnv(OrderEnforcingWrapper[str, Observation, int | None]):
     """PettingZoo's wrapper that detects calls in the wrong order.
 
-    For speed, `last` and `step` bypass the wrapper. Returned lists and dicts are copies.
+    For speed, `last` and `step` bypass the wrapper after a reset. Returned lists and dicts are copies.
     """
 
     env: raw_env
@@ -362,12 +366,12 @@ class OrderedEnv(OrderEnforcingWrapper[str, Observation, int | None]):
 
     @property
     def action_spaces(self) -> dict[str, spaces.Space[Any]]:
-        """Space of each agent's actions."""
+        """Action space of each agent."""
         return {**self.env.action_spaces}
 
     @property
     def observation_spaces(self) -> dict[str, spaces.Space[Any]]:
-        """Space of each agent's observations."""
+        """Observation space of each agent."""
         return {**self.env.observation_spaces}
 
     @property
@@ -382,22 +386,22 @@ class OrderedEnv(OrderEnforcingWrapper[str, Observation, int | None]):
 
     @property
     def rewards(self) -> dict[str, float]:
-        """Reward of the last step, by agent."""
+        """Reward of each agent for the last step."""
         return {**self.__getattr__("rewards")}
 
     @property
     def terminations(self) -> dict[str, bool]:
-        """Termination flags by agent: True if the agent's game has ended."""
+        """Termination flag of each agent: True if the agent was eliminated or the game has a winner."""
         return {**self.__getattr__("terminations")}
 
     @property
     def truncations(self) -> dict[str, bool]:
-        """Truncation flags by agent: True if `max_rounds` ended the agent's game."""
+        """Truncation flag of each agent: True if `max_rounds` has ended the game of a living agent."""
         return {**self.__getattr__("truncations")}
 
     @property
     def infos(self) -> dict[str, dict[str, Any]]:
-        """Info, by agent."""
+        """Info of each agent."""
         return {agent: info.copy() for agent, info in self.__getattr__("infos").items()}
 
     @property

@@ -1,8 +1,8 @@
 """Lanes with one learner each, for the Gymnasium and SB3 environments.
 
-The lanes play all other seats. Opponents play until the learner must act. When the learner is eliminated or
-the game is over, the episode ends and the lane's next game begins at once. The rest of a game whose learner
-is eliminated is not played.
+Opponents play all other seats until the learner must act. When the learner is eliminated or the game is over,
+the episode ends and the lane's next game begins at once. After the elimination of the learner, the rest of
+the game is not played.
 """
 
 from collections.abc import Mapping, Sequence
@@ -31,7 +31,7 @@ from risk_env.start_positions import StartPositions, records_of
 ORDERS = ("clockwise", "shuffled", "drawn")
 ILLEGAL = ("raise", "random")
 MOST_EMPTY = 1000  # maximum number of games in a row in which no learner had a decision
-_ORDER_SALT = np.uint64(0x5EA7)  # makes the random seating independent of the bots
+_ORDER_SALT = np.uint64(0x5EA7)  # makes the random seating independent of the bots' random numbers
 _SPARE_BITS = np.uint64(11)  # number of bits of a word beyond the 53 bits of a float in [0, 1)
 _REPLACED = 2  # number of a random stream that no bot uses (`seeds.bot_seed`)
 
@@ -71,8 +71,8 @@ class SingleSeatVector:
     turn, and lanes begin at different seats. `opponents` is one player for all other seats, or a list.
     `opponent_order` seats a list of P - 1 players `"clockwise"` from the learner or `"shuffled"` in each
     game. With `"drawn"`, every seat gets a random player from a list of any length. `illegal_action="random"`
-    is for learners without masks: it replaces an illegal action by a random legal action. `start_at` sets the
-    start positions of games.
+    is for learners without masks: a random legal action replaces an illegal action. `start_at` sets the start
+    positions of games.
     """
 
     plans: Sequence[CompiledBot] = ()  # bots that a learner can choose (`macro.TurnVector`)
@@ -149,7 +149,10 @@ class SingleSeatVector:
         self.positions = None if positions is None else StartPositions.of(positions, self.rules, self.board)
 
     def reset(self, seed: int | None = None, lanes: Array | None = None) -> None:
-        """Begin the next game of every lane, or only of `lanes`. With `seed`, begin the seed's first game."""
+        """Begin the next game in every lane, or only in `lanes`.
+
+        With `seed`, begin the first game of the seed.
+        """
         lanes = self._all if lanes is None else self.batch.as_lanes(lanes)
         others_interrupted = self._is_interrupted and len(lanes) < self.num_lanes
         self._is_interrupted = True
@@ -187,14 +190,14 @@ class SingleSeatVector:
         self._is_interrupted = False
 
     def observation(self) -> Any:
-        """Return every learner's observation, as a new array.
+        """Return the observations of all learners, as a new array.
 
         The result is float32 (N, D), or a dict of "territories" (N, T, F) and "globals" (N, G).
         """
         return as_floats(np.asarray(self.batch.observation), self.board, self.observation_kind)
 
     def masks(self) -> npt.NDArray[np.int8]:
-        """Return the learners' legal actions as a new array, int8 (N, n)."""
+        """Return the masks of the learners' legal actions as a new array, int8 (N, n)."""
         return self._mask.copy()
 
     def _check_legal(self, actions: Array, lanes: Array) -> None:
@@ -213,20 +216,24 @@ class SingleSeatVector:
         return as_floats(self._final_codes[self.batch.as_lanes(lanes)], self.board, self.observation_kind)
 
     def sample(self, lane: int, seed: int) -> Game:
-        """Return a copy of a lane's game for search: unknown facts and all chance are drawn from `seed`."""
+        """Return a copy of a lane's game for search.
+
+        Facts that the learner does not know and future chance events are drawn from `seed`.
+        """
         return self.batch.game(lane).determinize(int(self.seat[lane]), seed)
 
     def draw_by(self, weights: Array) -> None:
-        """Draw opponent k of the list with a probability proportional to `weights[k]`, float (K,).
+        """Draw opponent k of the list with a probability proportional to `weights[k]`.
 
-        The weights apply from each lane's next game on. Raises ValueError for another shape, for negative
-        weights, if all weights are 0, and unless `opponent_order` is "drawn".
+        `weights` is float (K,), with one weight for each opponent. The weights apply from each lane's next
+        game on. Raises ValueError if `weights` has another shape, if a weight is negative, if all weights are
+        0, or if `opponent_order` is not "drawn".
         """
         weights = np.asarray(weights, np.float64)
         if self.opponent_order != "drawn" or weights.shape != self._bounds.shape:
             raise ValueError(
-                f"weights of shape {weights.shape}: opponent_order must be 'drawn', and is "
-                f"{self.opponent_order!r}; the shape must be ({len(self._bounds)},), one weight per opponent"
+                f"weights of shape {weights.shape}, opponent_order={self.opponent_order!r}: weights need "
+                f"opponent_order='drawn' and the shape ({len(self._bounds)},), one weight for each opponent"
             )
         if not (weights >= 0).all() or not weights.sum() > 0:
             raise ValueError(f"weights={weights.tolist()}: each must be 0 or more, and at least one above 0")
@@ -235,7 +242,7 @@ class SingleSeatVector:
         self._is_even = False
 
     def state_dict(self) -> dict[str, Any]:
-        """Return the state of all games and players for `load_state_dict`, without the players themselves.
+        """Return the state of all games for `load_state_dict`, without the players.
 
         Raises ValueError if an opponent is an agent or a policy with a state. `copy.deepcopy` and pickle keep
         such players. Raises RuntimeError if an error has interrupted a step or a reset.
@@ -270,7 +277,7 @@ class SingleSeatVector:
         if self.seat.min() < 0 or self.seat.max() >= self.rules.num_players:
             raise ValueError(
                 f"seats contain {self.seat.min()} ... {self.seat.max()}: "
-                f"with num_players={self.rules.num_players} they must be 0 ... {self.rules.num_players - 1}"
+                f"with num_players={self.rules.num_players}, seats must be 0 ... {self.rules.num_players - 1}"
             )
         self.batch.check_records()
         if self.batch.records["random"].any():  # games have begun
@@ -336,7 +343,7 @@ class SingleSeatVector:
         self.arena.seat_players(lanes)
 
     def _chosen(self, lanes: Array) -> Array:
-        """Return the player's number at each seat clockwise from the learner, int (k, P - 1)."""
+        """Return the number of the player at each seat, clockwise from the learner, int (k, P - 1)."""
         others = self.rules.num_players - 1
         if self.opponent_order == "clockwise":
             return np.broadcast_to(self._plan, (len(lanes), others))
@@ -351,7 +358,7 @@ class SingleSeatVector:
     def _play_on(self, lanes: Array) -> None:
         """Play in `lanes` until the learners must act.
 
-        When a game ends meanwhile, the next game begins.
+        When a game ends meanwhile, the lane's next game begins, or the lane stops if `autoreset` is False.
         """
         empty = 0
         for stopped in self.arena.run(lanes):
@@ -372,7 +379,7 @@ class SingleSeatVector:
         return lanes
 
     def _write_end(self, lanes: Array) -> None:
-        """Write the results of the learners of `lanes`, and the facts at the end of each game."""
+        """Write the learners' rewards and flags in `lanes`, and the facts at the end of each game."""
         batch, seats = self.batch, self.seat[lanes]
         batch.finish(lanes)
         self.ended[lanes] = True
@@ -429,7 +436,7 @@ def _players(opponents: Named | Sequence[Named], num_players: int, order: str) -
         )
     if not opponents:
         raise ValueError("opponents=[]: opponent_order='drawn' needs at least one opponent")
-    # an object named twice is one player
+    # an object that is listed twice is one player
     by_id = {id(opponent): find_player(opponent) for opponent in opponents}
     return [by_id[id(opponent)] for opponent in opponents]
 

@@ -67,7 +67,7 @@ def sign(scene: Scene, owner: int) -> str:
 
 
 def _marked(scene: Scene) -> list[tuple[str, Sequence[int]]]:
-    """Return the marks, each with the territories that have it."""
+    """Return the marks, each with the territories that have the mark."""
     capitals, headquarters = scene.capitals.tolist(), scene.headquarters.tolist()
     return [("*", scene.cities), ("^", capitals), ("#", headquarters), ("+", scene.airfields)]
 
@@ -92,7 +92,7 @@ def _in_columns(blocks: list[list[str]], columns: int, width: int) -> list[str]:
 
 
 def _player(scene: Scene, seat: int, colour: bool, width: int) -> str:
-    """Return the line of a player, broken into two lines if it is longer than `width`."""
+    """Return the line of a player, or two lines if one line would be longer than `width`."""
     held = scene.held_by(seat)
     arrow = ">" if seat == scene.turn else " "
     troops = sum(scene.troops[t] for t in held)

@@ -1,4 +1,4 @@
-"""Land borders, coasts, sea lines and arrows of a map, in the coordinates of the map's drawing."""
+"""Land borders, coasts, sea lines and arrows of a map, in the coordinates (pixels) of the map's drawing."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
@@ -18,7 +18,7 @@ Edge = tuple[Point, Point]
 
 SEA = -1
 DASH, GAP = 5.0, 4.0
-REACH = 5.0  # length by which a sea line continues on land
+REACH = 5.0  # length by which a sea line continues on land at each end
 SHORTEST = 20.0  # minimum length of a sea line
 DISC = 10.0  # radius of the disc with the troops of a territory
 ARROW_LENGTH, ARROW_HALF = 13.0, 6.5  # size of the arrow of a one-way border
@@ -26,7 +26,7 @@ ARROW_LENGTH, ARROW_HALF = 13.0, 6.5  # size of the arrow of a one-way border
 
 @dataclass(frozen=True)
 class Geometry:
-    """The parts of a map that are drawn in every position."""
+    """The parts of a map's drawing that are the same in every position."""
 
     inner: tuple[Path, ...]  # borders within a continent
     outer: tuple[tuple[Path, ...], ...]  # per continent, coasts and borders with other continents
@@ -81,7 +81,7 @@ def _beyond(drawing: Drawing) -> dict[tuple[int, Edge], int]:
 
 
 def _runs(ring: Ring, wanted: list[bool]) -> list[Path]:
-    """Return the maximal paths of consecutive wanted edges around a ring."""
+    """Return the longest paths of consecutive wanted edges around a ring."""
     if all(wanted):
         return [(*ring, ring[0])]
     start, size = wanted.index(False), len(ring)
@@ -91,7 +91,10 @@ def _runs(ring: Ring, wanted: list[bool]) -> list[Path]:
 
 
 def _crossing(drawing: Drawing, source: int, target: int) -> list[Path]:
-    """Return the sea line of a border, from the source to the target: along one path, or across the edges."""
+    """Return the sea line of a border, from the source to the target.
+
+    The result has one path, or two paths if the line crosses the left and right edges of the map.
+    """
     if (source, target) in drawing.wrapped or (target, source) in drawing.wrapped:
         return around(drawing, source, target)
     for one, other, points in drawing.routes:
@@ -107,7 +110,7 @@ def _crossing(drawing: Drawing, source: int, target: int) -> list[Path]:
 
 
 def _nearest(drawing: Drawing, source: int, target: int) -> tuple[Point, Point]:
-    """Return the two points, one on each outline, that are nearest to each other.
+    """Return the nearest pair of points: one point of each territory's outline.
 
     If several pairs have the same distance, return the first pair.
     """
@@ -145,7 +148,7 @@ def arrow_head(place: Point, direction: Point, ahead: float) -> Ring:
 
 
 def around(drawing: Drawing, source: int, target: int) -> list[Path]:
-    """Return a line between two territories across the left and right edge of the map, in two parts."""
+    """Return a line between two territories across the left and right edges of the map, in two parts."""
     a, b = drawing.centres[source], drawing.centres[target]
     height = (a[1] + b[1]) / 2
     edges = (0.0, float(drawing.width)) if a[0] <= b[0] else (float(drawing.width), 0.0)
@@ -184,14 +187,14 @@ def hatching(rings: tuple[Ring, ...], slope: tuple[int, int], gap: float) -> tup
     heights = [v for ring in turned for _, v in ring]
     paths = []
     for number in range(ceil(min(heights) / gap), floor(max(heights) / gap) + 1):
-        ends = iter(_intersections(turned, number * gap + 1e-6))  # beside corners, not through them
+        ends = iter(_intersections(turned, number * gap + 1e-6))  # the shift avoids lines through corners
         for start, end in zip(ends, ends, strict=False):
             paths.append(tuple(_turned_back(u, number * gap, along, across) for u in (start, end)))
     return tuple(paths)
 
 
 def _intersections(rings: Iterable[Sequence[Point]], height: float) -> list[float]:
-    """Return the x coordinates, ascending, at which rings cross a horizontal line. Their number is even."""
+    """Return the x coordinates, ascending, at which rings cross a horizontal line. Their count is even."""
     return sorted(
         a[0] + (height - a[1]) * (b[0] - a[0]) / (b[1] - a[1])
         for ring in rings

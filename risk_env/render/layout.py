@@ -11,10 +11,11 @@ from numpy.typing import NDArray
 from risk_env.board.drawings import Drawing, discs, label_below
 from risk_env.board.maps import Board
 
-WIDTH, HEIGHT, TERRITORIES = 1200, 760, 42  # size of the drawing of a map with TERRITORIES territories
+# Size, in pixels, of the drawing of a map with TERRITORIES territories.
+WIDTH, HEIGHT, TERRITORIES = 1200, 760, 42
 SMALLEST, LARGEST = 0.45, 2.5  # limits of the scale for maps with fewer or more territories
-MARGIN = 50
-STEPS = 200
+MARGIN = 50  # minimum distance between a centre and the edge of the drawing, in pixels
+STEPS = 200  # number of iterations
 
 Places = NDArray[np.float64]  # (T, 2)
 Size = NDArray[np.float64]  # (2,) width and height
@@ -78,7 +79,7 @@ def unfolded(steps: NDArray[np.float64]) -> Places:
 
 
 def fit(places: Places, size: Size) -> Places:
-    """Return the places, rotated so that the longer extent is horizontal, and stretched to the picture."""
+    """Return the places, rotated so that the longer extent is horizontal, and stretched to the drawing."""
     centred = places - places.mean(axis=0)
     axes = np.linalg.svd(centred, full_matrices=False)[2]
     turned = centred @ (axes * np.where(axes.sum(axis=1, keepdims=True) < 0, -1, 1)).T
@@ -87,7 +88,7 @@ def fit(places: Places, size: Size) -> Places:
 
 
 def spread(places: Places, room: float, lines: NDArray[np.int64], size: Size) -> Places:
-    """Return the places, pushed apart towards a distance of `room`, inside the picture and in whole pixels.
+    """Return the places, pushed apart towards a distance of `room`, inside the drawing and in whole pixels.
 
     `lines` (L, 2) contains pairs of places that a line joins. In the first half of the steps, places are also
     pushed away from these lines.
@@ -104,7 +105,7 @@ def spread(places: Places, room: float, lines: NDArray[np.int64], size: Size) ->
 
 
 def push_from_lines(places: Places, room: float, lines: NDArray[np.int64]) -> Places:
-    """Return the shift of each place, (T, 2), away from lines that pass the place at less than `room`."""
+    """Return the shift of each place, (T, 2), away from lines at a distance of less than `room`."""
     start, along = places[lines[:, 0]], places[lines[:, 1]] - places[lines[:, 0]]
     length = np.maximum((along**2).sum(axis=1), 1e-6)
     part = np.clip(((places[:, None] - start) * along).sum(axis=2) / length, 0.0, 1.0)  # (T, L)

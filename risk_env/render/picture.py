@@ -19,9 +19,9 @@ from risk_env.render.geometry import DISC, Path, dashes, geometry_of, hatching, 
 from risk_env.render.layout import drawing_of
 from risk_env.render.scene import Scene, check_scene
 
-# colours that colour-blind people can tell apart too
+# colours that colour-blind people can distinguish
 SEATS = ("#2f7fc1", "#e0662f", "#1fa37c", "#f2d33c", "#c97bb0", "#7cc8ee")
-# direction and distance of the lines on the territories of each seat: seats differ without colours, too
+# direction and distance of the lines on the territories of each seat, so that seats differ without colours
 HATCHES = ((0, 0, 0), (1, -1, 7), (1, 0, 7), (1, 1, 7), (0, 1, 7), (1, -1, 13))
 NEUTRAL, FREE = "#9aa0a6", "#f4f0e6"
 WATER, PANEL, INK, PAPER, GOLD, LINE = "#cfe0ea", "#22303c", "#1d2329", "#ffffff", "#ffc928", "#54718a"
@@ -45,7 +45,7 @@ LABEL = 12.0
 
 @dataclass(frozen=True)
 class Area:
-    """Filled rings. An SVG viewer shows `title` under the mouse pointer."""
+    """Filled rings. An SVG viewer shows `title` as a tooltip."""
 
     rings: tuple[Ring, ...]
     fill: str
@@ -131,7 +131,7 @@ def continent_colour(board: Board, continent: int) -> str:
 
 
 def compose(board: Board, scene: Scene) -> Picture:
-    """Return the picture of a position. Raises ValueError if the scene does not belong to this board."""
+    """Return the picture of a position. Raises ValueError if the scene does not fit the map."""
     check_scene(board, scene)
     drawing = drawing_of(board)
     unit = drawing.width / UNIT
@@ -156,7 +156,7 @@ def compose(board: Board, scene: Scene) -> Picture:
 
 
 def compose_map(board: Board) -> Picture:
-    """Return the picture of a map without a position: all territories free, and the continents below."""
+    """Return the picture of a map without a position: free territories, and a legend of the continents."""
     free = np.full(board.num_territories, NOBODY)
     scene, drawing = Scene(free, np.zeros_like(free), 0), drawing_of(board)
     unit = drawing.width / UNIT
@@ -181,7 +181,7 @@ def in_order(shapes: Iterable[Shape]) -> list[Shape]:
 def placed(shape: Shape, dx: float, dy: float, factor: float = 1.0) -> Shape:
     """Return the shape scaled from the origin by `factor`, then moved by `dx`, `dy`.
 
-    A Box, a Text or an Image keeps its size: only its place is scaled.
+    The size of a Box, Text or Image does not change: only its place is scaled.
     """
 
     def put(points: Iterable[Point]) -> tuple[Point, ...]:
@@ -441,7 +441,7 @@ def shortened(name: str, room: float, letter: float) -> str:
 
 
 def _holdings(scene: Scene, seat: int, lives: bool) -> str:
-    """Return public facts of a seat in words: territories, troops, number of cards."""
+    """Return public facts of a seat in words: numbers of territories, troops and cards."""
     if not lives:
         return "out"
     held = scene.held_by(seat)

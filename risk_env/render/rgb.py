@@ -28,15 +28,18 @@ def import_pygame() -> Any:
 
 
 def draw_rgb(board: Board, scene: Scene, width: int = 1000) -> NDArray[np.uint8]:
-    """Return a public position as pixels, uint8 (H, width, 3). H depends on the map."""
+    """Return a public position as pixels, uint8 (H, width, 3). H depends on the map.
+
+    Raises ValueError unless `width` is 100 to 8000, and ImportError if pygame-ce is not installed.
+    """
     pixels = import_pygame().surfarray.array3d(draw_surface(board, scene, width))
     return np.ascontiguousarray(pixels.transpose(1, 0, 2), dtype=np.uint8)
 
 
 def draw_surface(board: Board, scene: Scene, width: int = 1000) -> Any:
-    """Return a public position as a pygame Surface."""
+    """Return a public position as a pygame Surface. Raises as `draw_rgb` does."""
     if not 100 <= width <= 8000:
-        raise ValueError(f"width={width}: use 100 to 8000 pixels")
+        raise ValueError(f"width={width}: must be 100 to 8000 pixels")
     pygame = import_pygame()
     picture = compose(board, scene)
     scale = width / picture.width
@@ -95,7 +98,10 @@ def _draw_image(pygame: Any, surface: Any, image: Image, scale: float) -> None:
 
 @lru_cache(maxsize=4)
 def scaled(picture: MapPicture, size: tuple[int, int]) -> Any:
-    """Return an image in the size `size`. An image that cannot be decoded is transparent."""
+    """Return an image as a pygame Surface of the size `size` (width, height).
+
+    If the image cannot be decoded, the Surface is transparent.
+    """
     pygame = import_pygame()
     try:
         decoded = pygame.image.load(io.BytesIO(picture.content))

@@ -78,7 +78,7 @@ class Scene(PublicState):
         if self.turn >= 0:
             words.append(f"{self.name(self.turn)}'s turn")
         if self.phase != Phase.OVER or self.truncated:
-            is_other = 0 <= self.seat != self.turn  # the seat to act is not in turn (RULES 3.2.2)
+            is_other = 0 <= self.seat != self.turn  # the seat to act is not the seat in turn (RULES 3.2.2)
             decider = f" ({self.name(self.seat)} decides)" if is_other else ""
             words.append(self.phase.name.replace("_", " ").lower() + decider)
         if self.attack:
@@ -114,7 +114,7 @@ def _signs(rules: Rules) -> tuple[str, ...]:
 
 
 def check_scene(board: Board, scene: Scene) -> None:
-    """Raise ValueError unless the scene fits this board."""
+    """Raise ValueError unless the scene fits the map: number of territories, owners and number of seats."""
     for field in ("owner", "troops"):
         given = len(getattr(scene, field))
         if given != board.num_territories:

@@ -57,7 +57,7 @@ def draw_shape(shape: Shape) -> str:
 
 
 def path_data(points: Iterable[Point]) -> str:
-    """Return the attribute `d` of a path along these points."""
+    """Return the value of the attribute `d` for a path along these points."""
     return "M" + "L".join(f"{_n(x)} {_n(y)}" for x, y in points)
 
 

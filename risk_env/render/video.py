@@ -11,7 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 FRAMES_A_SECOND = 10  # `render_fps` of the environments
-SLOWEST, FASTEST = 0.1, 50.0  # frames per second; a GIF has steps of 10 ms, and viewers need two per frame
+# Frames per second. A GIF counts time in steps of 10 ms, and viewers need at least two steps per frame.
+SLOWEST, FASTEST = 0.1, 50.0
 HOLD = 2.0  # seconds for which the last frame is shown
 KINDS = (".gif", ".mp4")
 
@@ -37,8 +38,8 @@ def check_fps(name: str, fps: float) -> None:
 def write_video(path: str | Path, frames: Iterable[NDArray[np.uint8]], fps: float = FRAMES_A_SECOND) -> int:
     """Write frames, uint8 (H, W, 3), as .gif or .mp4, and return the number of frames.
 
-    `fps` is the number of frames per second. The last frame is shown for `HOLD` seconds. Raises ValueError
-    for another file extension and for `fps` out of range.
+    `fps` is the number of frames per second, from 0.1 to 50. The last frame is shown for `HOLD` seconds.
+    Raises ValueError for another file extension and for `fps` out of range.
     """
     ending = Path(path).suffix
     if ending not in KINDS:

@@ -1,1 +1,1 @@
-"""Actions and positions as text, read and written, and the check of positions."""
+"""Actions and positions as text: writing, reading and the check of positions."""

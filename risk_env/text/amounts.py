@@ -11,10 +11,10 @@ _NUMBERS = tuple(amount for amount in AMOUNTS if isinstance(amount, int))
 
 
 def most_troops(position: Any, max_troops: int | None) -> int:
-    """Return the number of troops that can be placed or moved in a decision about an amount.
+    """Return the maximum number of troops that can be placed or moved in a decision about an amount.
 
     `position` is a PublicState, a game record, or any other object with the attributes `phase`, `source`,
-    `target`, `troops` and `draft_left` (docs/decisions.md).
+    `target`, `troops` and `draft_left` (docs/decisions.md). `max_troops` is the option of the rules.
     """
     is_draft = position.phase == Phase.DRAFT_AMOUNT
     most = int(position.draft_left if is_draft else position.troops[position.source] - 1)
@@ -27,7 +27,7 @@ def room(troops: int, max_troops: int | None) -> int:
 
 
 def first_amount(wanted: int, most: int) -> tuple[str, int]:
-    """Return the legal amount to choose first, and the number of troops that still remain.
+    """Return the legal amount to choose first, as text, and the number of troops that remain afterwards.
 
     The player wants to place or move `wanted` of `most` troops. If `wanted` is `most` or more, the amount is
     "all". Raises ValueError if `wanted` is below 1.

@@ -4,9 +4,9 @@ The record may contain any bytes. `check` has four levels and stops at the first
 
 1. ranges: every number and set is in the range that the kernels accept;
 2. sense: the fields agree with each other, the rules and the map;
-3. decision: the recorded decision can be reached. On a copy of the record, the kernels start from the first
-   decision of the same move (the attack, the territory of a draft, ...) and play the choices in the record.
-   At least one action must be legal;
+3. decision: the recorded decision can be reached, and at least one action is legal. To check this, the
+   kernels start from the first decision of the same move, such as an attack, on a copy of the record. Then
+   the kernels play the choices in the record;
 4. derived fields (`DERIVED`): the fields have the values that `complete` computes from the other fields.
 """
 
@@ -102,7 +102,7 @@ DERIVED = ("owned", "strong", "deck", "deck_wilds", "headquarters_open", "trade"
 
 
 def check(record: Any, tables: Tables, rules: Rules, board: Board) -> list[str]:
-    """Return every reason why play cannot continue from a game record, or [] if it can.
+    """Return the reasons why play cannot continue from a game record, or [] if play can continue.
 
     `record` has a `game_dtype` and may contain any bytes.
     """
@@ -116,7 +116,7 @@ def check(record: Any, tables: Tables, rules: Rules, board: Board) -> list[str]:
 
 
 def complete(games: Any, tables: Tables, rules: Rules, board: Board) -> list[str]:
-    """Compute the derived fields of the record `games[0]` from the other fields, and write them.
+    """Write the derived fields of the record `games[0]`, which are computed from the other fields.
 
     Returns the reasons why the other fields are impossible, or [].
     """
@@ -152,7 +152,7 @@ def _differences(field: str, stored: Facts, wanted: Facts, board: Board) -> Reas
 class Facts:
     """The fields of a record as plain Python values: numbers, lists of numbers, and sets of numbers.
 
-    A flag is a number, because a flag of an invalid record can have another byte than 0 or 1. A field is
+    A flag is a number, because a flag of an invalid record can be a byte other than 0 or 1. A field is
     converted when it is first read. Later changes of the record have no effect.
     """
 
@@ -169,7 +169,7 @@ class Facts:
 
 
 def _fields(dtype: np.dtype[Any]) -> Mapping[str, Any]:
-    """Return the type and the first byte of each field of a record's dtype, by name."""
+    """Return the type and the offset (in bytes) of each field of a record's dtype, by name."""
     return dtype.fields or {}
 
 
@@ -180,7 +180,7 @@ def _plain_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:
 
 
 def _plain(value: bytes, kind: np.dtype[Any]) -> Any:
-    """Return the bytes of a field of this type as a plain value, much faster than through an array."""
+    """Return the bytes of a field of this type as a plain Python value. An array would be slower."""
     base, shape = kind.base, kind.shape
     if base == np.uint64 and shape:  # words of sets
         size = shape[-1] * base.itemsize
@@ -203,7 +203,7 @@ def empty_facts(rules: Rules, board: Board) -> Facts:
 
 
 def _names(places: Iterable[int], board: Board) -> str:
-    """Return the names of territories in the map's order. Territories beyond the map are named by number."""
+    """Return the names of territories, in map order. Numbers beyond the map are given as numbers."""
     known = [board.territories[t] if t < board.num_territories else f"number {t}" for t in sorted(places)]
     return ", ".join(known[:6]) + (", ..." if len(known) > 6 else "") or "-"
 
@@ -243,7 +243,7 @@ class Position:
         return self.held[self.game.turn]
 
     def army(self, owner: int) -> str:
-        """Return the name of an owner."""
+        """Return the name of an owner for messages."""
         return {FREE: "nobody", self.rules.num_players: "the neutral army"}.get(owner, f"seat {owner}")
 
     def placed(self, army: int) -> int:
@@ -256,13 +256,16 @@ class Position:
         return sum(most - self.game.troops[t] for t in places)
 
     def missing(self, needs: str) -> str:
-        """Return `missing_options` for the rules of the position."""
+        """Return the options in the text `needs` that the rules of the position do not have, as text."""
         return missing_options(self.rules, needs)
 
 
 @lru_cache(maxsize=1024)
 def missing_options(rules: Rules, needs: str) -> str:
-    """Return the options in the text `needs` that the rules do not have, as text."""
+    """Return the options in the text `needs` that the rules do not have, as text.
+
+    `needs` is a text such as `setup=claim|deal deck=symbol`.
+    """
     pairs = [need.partition("=") for need in needs.split()]
     return " ".join("".join(n) for n in pairs if str(getattr(rules, n[0])) not in n[2].split("|"))
 
@@ -285,7 +288,7 @@ def due_trade(p: Position) -> Trade:
 
 
 def most_moves(p: Position) -> int:
-    """Return the number of fortify moves at the start of the current fortify phases, 0 in other phases.
+    """Return the number of fortify moves that the current fortify phases allow, or 0 in other phases.
 
     The number is one, or more with a Reward or with `fortify="free"`.
     """
@@ -297,7 +300,7 @@ def most_moves(p: Position) -> int:
 
 
 def kept_dice(p: Position, side: int) -> list[int]:
-    """Return the dice of a side after the drop and a re-roll, highest first (RULES 9.8, 10.4).
+    """Return a side's dice without the lowest extra die and after a re-roll, highest first (RULES 9.8, 10.4).
 
     Side 0 is the attacker, side 1 the defender.
     """
@@ -315,7 +318,7 @@ def kept_dice(p: Position, side: int) -> list[int]:
 def ranges(rules: Rules, board: Board) -> dict[str, tuple[Any, Any]]:
     """Return the smallest and the largest value of the elements of every field that is not derived.
 
-    The largest value of a set contains all elements that are allowed.
+    For a set, the largest value is the set of all allowed elements.
     """
     seats, last = rules.num_players, board.num_territories - 1
     limits: dict[str, tuple[Any, Any]] = {
@@ -350,7 +353,7 @@ def ranges(rules: Rules, board: Board) -> dict[str, tuple[Any, Any]]:
 def _element_ranges(rules: Rules, board: Board) -> dict[str, list[tuple[Any, Any]]]:
     """Return the smallest and the largest value of each element of every field that is not derived.
 
-    Elements beyond the last seat, army, territory and objective must be empty.
+    Elements beyond the last seat, army, territory and Objective must be empty.
     """
     empty = empty_facts(rules, board)
     used = {types.MAX_SEATS: rules.num_players, types.MAX_OWNERS: rules.num_players + rules.neutral}
@@ -367,12 +370,12 @@ class _Limits(NamedTuple):
     """The ranges of all elements with the same type, for a check of a whole record at once."""
 
     kind: str  # type of the elements
-    places: npt.NDArray[np.int64]  # (k,): place of each element in the record, in units of its size
-    low: npt.NDArray[Any]  # (k,): smallest value; of words of sets: elements that must be present
-    high: npt.NDArray[Any]  # (k,): largest value; of words of sets: elements that may be present
+    places: npt.NDArray[np.int64]  # (k,) offset of each element in the record, in units of the element's size
+    low: npt.NDArray[Any]  # (k,) smallest values; for words of sets, the elements that must be present
+    high: npt.NDArray[Any]  # (k,) largest values; for words of sets, the elements that may be present
 
     def hold(self, raw: bytes) -> bool:
-        """Return True if all elements are in range in the bytes of a record."""
+        """Return True if all these elements of a record are in range. `raw` is the record as bytes."""
         values = np.frombuffer(raw, self.kind)[self.places]
         if self.kind == "<u8":
             return not ((values & ~self.high) | (self.low & ~values)).any()
@@ -412,7 +415,7 @@ def _out_of_range(game: Facts, rules: Rules, board: Board) -> Reasons:
                 name = f"{field} of {names[place]}"
             if isinstance(number, set):
                 yield (
-                    f"{name} holds {_names(number - high, board)}: "
+                    f"{name} contains {_names(number - high, board)}: "
                     f"beyond {'the map' if high else 'the last seat'}"
                 )
             else:
@@ -433,7 +436,8 @@ def _phase(p: Position) -> Reasons:
     if missing := p.missing(PHASE_NEEDS.get(p.phase, "")):
         yield f"phase {p.phase.name} needs {missing}"
     if p.is_setup != (p.game.round_number == 0):
-        yield f"phase {p.phase.name} in round {p.game.round_number}: the set-up is round 0, play begins at 1"
+        rounds = "the set-up is round 0, and play begins in round 1"
+        yield f"phase {p.phase.name} in round {p.game.round_number}: {rounds}"
     for field in ("source", "target"):
         if p.phase in USES[field][1] and getattr(p.game, field) == NOWHERE:
             yield f"{field} {NOWHERE}: phase {p.phase.name} needs a {field} territory"
@@ -452,10 +456,10 @@ def _phase(p: Position) -> Reasons:
 
 
 class _Unused(NamedTuple):
-    """The bytes of a record that must have the values of an empty record."""
+    """The bytes of a record that must be the same as in an empty record."""
 
-    places: npt.NDArray[np.int64]  # (k,): places of the bytes
-    values: npt.NDArray[np.uint8]  # (k,): their values
+    places: npt.NDArray[np.int64]  # (k,) offsets of the bytes in the record
+    values: npt.NDArray[np.uint8]  # (k,) values of the bytes in an empty record
 
 
 @lru_cache(maxsize=1024)
@@ -471,14 +475,14 @@ def _unused(rules: Rules, board: Board, phase: Phase, dtype: np.dtype[Any]) -> _
 
 
 def _territories(p: Position) -> Reasons:
-    """Check that free territories have no troops, and other territories at least one (RULES 3.2.6).
+    """Check that free territories have no troops, and that other territories have troops (RULES 3.2.6).
 
     Territories may be free only in the claim phases.
     """
     for t in p.places:
         if (p.game.owner[t] == FREE) != (p.game.troops[t] == 0):
             has = f"{p.game.troops[t]} troops of {p.army(p.game.owner[t])}"
-            yield f"{p.board.territories[t]}: {has}; only free territories must have no troops"
+            yield f"{p.board.territories[t]}: {has}; exactly the free territories have no troops"
     if p.held[FREE] and p.phase not in CLAIM_PHASES:
         allowed = f"only {' and '.join(phase.name for phase in CLAIM_PHASES)} allow free territories"
         yield f"{_names(p.held[FREE], p.board)}: free in phase {p.phase.name}; {allowed}"
@@ -496,7 +500,7 @@ def _seats(p: Position) -> Reasons:
             "must be 1, 2, ... in the order of elimination, and 0 for living seats"
         )
     if len(p.living) < 2 and p.phase != Phase.OVER:
-        yield "only one seat lives, but the game is not over"
+        yield f"{len(p.living)} living seats, but the game is not over"
     if p.game.turn not in p.living:
         yield f"turn {p.game.turn}: seat {p.game.turn} is eliminated"
     for seat in p.seats:
@@ -557,7 +561,7 @@ def _claims(p: Position) -> Reasons:
     *claimed, turn = [(p.game.starter + number) % len(p.seats) for number in range(claims + 1)]
     if p.game.turn != turn:
         yield (
-            f"turn {p.game.turn}: after {claims} claims in turn from seat {p.game.starter} on, "
+            f"turn {p.game.turn}: seat {p.game.starter} claims first, so after {claims} claims "
             f"it is the turn of seat {turn}"
         )
     for seat in p.seats:
@@ -573,7 +577,7 @@ def _claims(p: Position) -> Reasons:
 def _cards(p: Position) -> Reasons:
     """Check that no territory card is in two places (RULES 2, 7.1).
 
-    The card of a headquarters must be in no place. The game must have all cards of the position, and shown
+    The card of a headquarters must be in no place. The full deck must have all cards of the position. Shown
     cards must be in a hand or on the discard pile. With the symbol deck, hands are empty in the set-up.
     """
     seen = set(p.game.headquarters) - {NOWHERE}
@@ -587,7 +591,8 @@ def _cards(p: Position) -> Reasons:
     if wilds > p.empty.deck_wilds:
         yield f"{wilds} wild cards in hands and on the discard pile, but the game has {p.empty.deck_wilds}"
     if p.game.shown - seen:
-        yield f"shown cards that nobody has: {_names(p.game.shown - seen, p.board)}"
+        shown = _names(p.game.shown - seen, p.board)
+        yield f"shown cards that are neither in a hand nor on the discard pile: {shown}"
     if p.is_setup and p.rules.deck == "symbol" and (any(p.game.hand) or any(p.game.wilds)):
         yield "a hand has cards in the set-up: all hands must be empty"
 
@@ -600,20 +605,21 @@ def _trade(p: Position) -> Reasons:
         yield f"phase TRADE: seat {p.game.turn} holds {stars} stars, at least {MIN_STARS} are needed"
     roomy = {t for t in p.own & p.game.discard if p.room([t])}
     if bonus - roomy or len(bonus) > SET_CARDS:
-        needs = f"must be territories with room of seat {p.game.turn}, whose cards were traded"
-        yield f"bonus {_names(bonus, p.board)}: {needs}"
+        needs = f"must be at most {SET_CARDS} territories of seat {p.game.turn} with room"
+        yield f"bonus {_names(bonus, p.board)}: {needs}, and their cards must be on the discard pile"
 
 
 def _turn(p: Position) -> Reasons:
     """Check the facts about this turn, and the pending moves and troops (RULES 3; docs/decisions.md)."""
     game, own, held = p.game, p.own, p.game.held_at_start
     if held - own:
-        yield f"held_at_start {_names(held - own, p.board)}: seat {game.turn} no longer holds them"
+        lost = _names(held - own, p.board)
+        yield f"held_at_start {lost}: seat {game.turn} no longer holds these territories"
     elif not p.is_setup and game.captured == (held == own):
         more = f"{len(own - held)} territories more than at the turn's start"
         yield f"captured {game.captured}, but seat {game.turn} holds {more}"
     if (game.captured or p.phase in DICE_PHASES) and game.battles == 0:
-        yield "battles 0: there was a roll this turn, so must be at least 1"
+        yield "battles 0: dice were rolled this turn, so battles must be at least 1"
     if p.phase in (Phase.BONUS, Phase.DRAFT, Phase.DRAFT_AMOUNT) and game.draft_left == 0:
         yield f"draft_left 0 in phase {p.phase.name}: must be at least 1"
     if p.phase in types.FORTIFY_PHASES and not 1 <= game.moves_left <= most_moves(p):
@@ -630,9 +636,9 @@ def _occupation(p: Position) -> Reasons:
         return
     way = f"{p.board.territories[source]} > {p.board.territories[target]}"
     if not p.game.captured or target not in p.board.targets(source):
-        yield f"phase OCCUPY: {way} was not captured this turn"
+        yield f"phase OCCUPY: {p.board.territories[target]} was not captured this turn along {way}"
     if not {source, target} <= p.own or p.game.troops[source] < 2 or not p.room([target]):
-        yield f"phase OCCUPY: no troops of seat {p.game.turn} can follow {way}"
+        yield f"phase OCCUPY: seat {p.game.turn} cannot move troops along {way}"
 
 
 def _dice(p: Position) -> Reasons:
@@ -650,8 +656,9 @@ def _dice(p: Position) -> Reasons:
     rewards = (game.reward_owner[Reward.ATTACK_DIE], game.reward_owner[Reward.DEFENSE_DIE])
     for side, owner in enumerate((game.turn, game.owner[game.target])):
         count = sum(face > 0 for face in game.rolled[side])
-        if count != game.chosen_dice[side] + (rewards[side] == owner):
-            yield f"the {sides[side]} rolled {count} dice, but chose {game.chosen_dice[side]}"
+        due = game.chosen_dice[side] + (rewards[side] == owner)
+        if count != due:
+            yield f"the {sides[side]} rolled {count} dice, but must roll {due}"
         if game.settled[side] != kept_dice(p, side):
             yield f"the {sides[side]}'s settled dice {game.settled[side]}: must be {kept_dice(p, side)}"
     if p.phase == Phase.REROLL and not hand & {game.source, game.target}:
@@ -666,11 +673,14 @@ def _missions(p: Position) -> Reasons:
         yield f"mission {given}: two seats have the same mission"
     for seat, mission in enumerate(given):
         if mission not in dealt:
-            yield f"mission {mission} of seat {seat}: dealt missions are {', '.join(map(str, dealt))}"
+            yield f"mission {mission} of seat {seat}: the rules deal missions {', '.join(map(str, dealt))}"
 
 
 def _chosen_places(p: Position) -> Reasons:
-    """Check headquarters and capitals: one per seat, chosen in turn order in set-up (RULES 7.1, 9.3)."""
+    """Check that headquarters and capitals are chosen in the order of play (RULES 7.1, 9.3).
+
+    Each seat has a different territory, which belongs to the seat in set-up.
+    """
     uses = {"headquarters": p.rules.victory == "headquarters", "capital": p.rules.capitals}
     for field, phase in (("headquarters", Phase.HEADQUARTERS), ("capital", Phase.CAPITAL)):
         places = getattr(p.game, field)[: len(p.seats)]
@@ -688,7 +698,7 @@ def _chosen_places(p: Position) -> Reasons:
 
 
 def _layout(p: Position) -> Reasons:
-    """Check that the numbers of cities and objectives in play fit the rules (RULES 9.1, 9.3)."""
+    """Check that the numbers of cities and Objectives in play agree with the rules (RULES 9.1, 9.3)."""
     goals = [held for held in p.game.objective if held != Held.NOT_IN_PLAY]
     fixed_goals = [goal for goal in p.board.objectives if goal.basic_training]
     cities = {"fixed": len(p.board.basic_training_cities), "random": p.board.random_cities, None: 0}
@@ -703,25 +713,25 @@ def _layout(p: Position) -> Reasons:
 
 
 def _rewards(p: Position) -> Reasons:
-    """Check that each Reward lies on at most one objective and has a possible owner (RULES 3.3.3, 9.8).
+    """Check that each Reward lies on at most one Objective and has a possible owner (RULES 3.3.3, 9.8).
 
-    The owner is the seat that took the objective, or nobody.
+    The owner is the seat that holds the Objective, or nobody.
     """
     given = [reward for reward in p.game.objective_reward if reward != NO_REWARD]
     if len(set(given)) < len(given):
-        yield f"objective_reward {p.game.objective_reward}: a Reward lies on two objectives"
+        yield f"objective_reward {p.game.objective_reward}: a Reward lies on two Objectives"
     holder = dict(zip(p.game.objective_reward, p.game.objective, strict=True))
     for reward, owner in enumerate(p.game.reward_owner):
         if owner not in (NOBODY, holder.get(reward)):
-            problem = f"seat {owner} does not hold the objective of the Reward"
+            problem = f"seat {owner} does not hold the Objective of the Reward"
             yield f"reward {Reward(reward).name} of seat {owner}: {problem}"
 
 
 def _airfields(p: Position) -> Reasons:
     """Check the airfields (RULES 9.8).
 
-    While a seat owns the Reward of an airfield, the airfield stands on a territory of this seat, unless the
-    seat is about to place it.
+    While a seat owns the Reward of an airfield, the airfield stands on a territory of this seat. In phase
+    AIRFIELD, however, exactly one airfield of the seat in turn is not placed yet.
     """
     owners = [p.game.reward_owner[reward] for reward in AIRFIELDS]
     for place, owner, reward in zip(p.game.airfield, owners, AIRFIELDS, strict=True):
@@ -808,7 +818,7 @@ def _choose_again(p: Position) -> Reasons:
     entry.write_legal_actions(scratch, 0, board, rules)
     for phase, action in choices:
         if scratch["phase"][0] != phase:
-            continue  # this decision does not exist under the rules
+            continue  # the rules, or the choices so far, leave no such decision
         if action not in members(scratch[0].legal):
             yield _no_way(p, phase)
             return
@@ -837,7 +847,7 @@ def _nothing_legal(p: Position) -> Reasons:
 
 
 def _no_way(p: Position, phase: Phase) -> str:
-    """Return the message that the decision cannot follow from the choices in the record."""
+    """Return the message for a decision that cannot follow from the choices in the record."""
     way = " > ".join(
         p.board.territories[place] for place in (p.game.source, p.game.target) if place != NOWHERE
     )

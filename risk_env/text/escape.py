@@ -1,8 +1,8 @@
 """Untrusted words, made safe for display.
 
 Examples are names of agents, players, maps and files, and error messages. Anybody who writes a bot, a map or
-a file can choose such words. `for_terminal` makes words safe for a terminal. For a table of Rich use
-`rich.text.Text(for_terminal(words))`, which reads no markup. The other functions are for pictures, HTML pages
+a file can choose such words. `for_terminal` makes words safe for a terminal. In a Rich table, use
+`rich.text.Text(for_terminal(words))`, which ignores markup. The other functions are for pictures, HTML pages
 and spreadsheets.
 """
 
@@ -19,7 +19,7 @@ _FORMULA = ("=", "+", "-", "@")  # first characters of formulas in spreadsheets
 def for_terminal(words: Any, keep: str = "") -> str:
     """Return words with all characters that are not printable escaped, as in `\\x1b`.
 
-    Such characters are control characters (also in escape sequences), directional controls and surrogates.
+    Examples of such characters are control characters, directional controls and surrogates.
     Characters in `keep`, such as a line break, are not escaped.
     """
     text = str(words)
@@ -36,7 +36,10 @@ def padded(text: str, width: int) -> str:
 
 
 def label(words: Any) -> str:
-    """Return an agent's name as a label: printable, NFC, at most LABEL_LETTERS characters, `?` if empty."""
+    """Return an agent's name as a label: printable, in NFC, with at most LABEL_LETTERS characters.
+
+    The label of an empty name is `?`.
+    """
     letters = "".join(letter for letter in str(words) if letter.isprintable()).strip()
     return unicodedata.normalize("NFC", letters[: 4 * LABEL_LETTERS])[:LABEL_LETTERS].strip() or "?"
 
@@ -44,22 +47,22 @@ def label(words: Any) -> str:
 def is_label(words: Any) -> bool:
     """Return True if `label` would leave the words unchanged.
 
-    A label is printable, has 1 to LABEL_LETTERS characters, and no space at its ends.
+    A label is printable and in NFC. It has 1 to LABEL_LETTERS characters, without a space at either end.
     """
     return isinstance(words, str) and label(words) == words
 
 
 def for_figure(words: Any) -> str:
-    """Return text for matplotlib.
+    """Return words as text for a Matplotlib figure.
 
-    Matplotlib reads formulas between dollars, and hides labels that begin with an underscore.
+    Matplotlib reads text between dollar signs as a formula, and hides labels that begin with an underscore.
     """
     text = for_terminal(words).replace("$", r"\$")
     return f" {text}" if text.startswith("_") else text
 
 
 def for_html(words: Any) -> str:
-    """Return text for HTML and SVG, between tags or in an attribute."""
+    """Return words as text for HTML and SVG, between tags or in an attribute."""
     return html.escape(for_terminal(words))
 
 

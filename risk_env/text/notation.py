@@ -1,6 +1,6 @@
 """Actions as text: writing and reading.
 
-The first word of an action depends on its phase: `attack Alaska > Kamchatka`, `dice 3`, `occupy all`, `done`.
+The first word of an action depends on the phase: `attack Alaska > Kamchatka`, `dice 3`, `occupy all`, `done`.
 """
 
 from typing import Any, NamedTuple
@@ -28,7 +28,7 @@ def reward_name(reward: int) -> str:
 class IllegalAction(ValueError):
     """An action that the game does not allow now.
 
-    The message names the phase, the action and the legal actions.
+    The message names the phase, the action and the first legal actions.
     """
 
     def __init__(self, message: str, phase: str = "", action: Any = None):
@@ -38,10 +38,10 @@ class IllegalAction(ValueError):
 
 
 class Decision(NamedTuple):
-    """The decision of a phase: the first word of the actions, and whether DONE may be legal."""
+    """The kind of decision in a phase."""
 
-    word: str
-    may_stop: bool = False
+    word: str  # first word of the actions
+    may_stop: bool = False  # True: DONE may be legal
 
     @property
     def block(self) -> str:
@@ -89,7 +89,7 @@ _ARGUMENTS = {
 
 
 def card_text(card: int, board: Board) -> str:
-    """Return the name of a card: its territory's name, or `wild` for `num_territories`."""
+    """Return the name of a card: the name of the territory, or `wild` if `card` is `num_territories`."""
     return WILD if card == board.num_territories else board.names_in_text[card]
 
 
@@ -151,9 +151,9 @@ def legal_texts(record: Any, tables: Tables, board: Board) -> list[str]:
 def illegal_action(
     record: Any, tables: Tables, board: Board, action: Any, problem: str = ""
 ) -> IllegalAction:
-    """Return the error for `action`, a number, a text or any other value, which is not legal.
+    """Return the error for an `action` that is not legal: a number, a text or any other value.
 
-    `problem` gives the reason if it is known.
+    `problem` is the reason, or "" if no reason is known.
     """
     phase = Phase(int(record["phase"]))
     shown = str(action) if isinstance(action, int | np.integer) else shortened(action)
@@ -166,7 +166,7 @@ def _legal_summary(phase: Phase, record: Any, tables: Tables, board: Board) -> s
     if phase == Phase.OVER:
         return "the game is over"
     if phase not in DECISIONS:
-        return "chance is next"
+        return "dice are rolled or a card is drawn next"
     legal = members(record["legal"])
     words = [action_text(action, record, tables, board) for action in legal[:SHOWN_ACTIONS]]
     more = f", ... ({len(legal)} in all)" if len(legal) > SHOWN_ACTIONS else ""
@@ -192,5 +192,5 @@ def _parse(words: str, decision: Decision, space: ActionSpace) -> int:
         raise ValueError(f"allowed: {decision.form}")
     arguments = split_outside_quotes(argument, ">", 1) if decision.block == "border" else [argument]
     if decision.block == "border" and len(arguments) < 2:
-        raise ValueError("write an attack as attack SOURCE > TARGET")
+        raise ValueError("the form of an attack is: attack SOURCE > TARGET")
     return space.encode(word, *(text.strip() for text in arguments))

@@ -62,8 +62,8 @@ def to_text(record: Any, rules: Rules, board: Board) -> str:
 def position_for(text: str, rules: Rules, board: Board) -> npt.NDArray[Any]:
     """Return the position in a text, game_dtype (1,), for play with `rules` on `board`.
 
-    Raises ValueError for a text that `from_text` refuses, and for rules that differ in more than
-    `max_rounds`.
+    Raises ValueError for a text that `from_text` refuses, and if the rules in the text differ from `rules` in
+    any option except `max_rounds`.
     """
     given, _, games = from_text(text, board)
     check_same_rules(given, rules)
@@ -71,22 +71,22 @@ def position_for(text: str, rules: Rules, board: Board) -> npt.NDArray[Any]:
 
 
 def check_same_rules(given: Rules, rules: Rules) -> None:
-    """Raise ValueError if the rules of a position differ from `rules` in more than `max_rounds`."""
+    """Raise ValueError if `given` (the rules of a position) and `rules` differ, except in `max_rounds`."""
     other = [
         f"{option}={getattr(given, option)!r} instead of {getattr(rules, option)!r}"
         for option in OPTIONS
         if option != "max_rounds" and getattr(given, option) != getattr(rules, option)
     ]
     if other:
-        raise ValueError(f"position: belongs to a game with {', '.join(other)}")
+        raise ValueError(f"position: its rules differ from the rules of this game: {', '.join(other)}")
 
 
 def from_text(text: str, board: Board | None = None) -> tuple[Rules, Board, npt.NDArray[Any]]:
     """Return the rules, the map and the position in a text.
 
     The text comes from `to_text` or is written by hand. The position is an array, game_dtype (1,). The text
-    names one of the shipped maps. If `board` is given, `board` is used instead, and must match the digest in
-    the text. Raises PositionError for a wrong text and for an impossible position.
+    names a shipped map or a random map (`found_map`). If `board` is given, `board` is used instead, and must
+    have the digest in the text. Raises PositionError for a wrong text and for an impossible position.
     """
     lines, territories = _read_lines(text)
     rules = lines["rules"].read(_rules_of)
@@ -125,7 +125,7 @@ class Line(NamedTuple):
 
 
 class Lines(dict[str, Line]):
-    """The lines of the game, by key. A line that is missing from the text is empty."""
+    """The lines of the game, by key. A line that is missing from the text has an empty value."""
 
     def __missing__(self, key: str) -> Line:
         return Line(key, "", key, "")
@@ -174,9 +174,7 @@ def _numbered_lines(text: str) -> list[tuple[int, str]]:
         number, last = numbered.pop()
         given, wanted = last.partition(":")[2].strip().casefold(), _checksum(line for _, line in numbered)
         if given != wanted:
-            problem = (
-                f"checksum {shortened(given)} should be {wanted}; remove this line if you edit a text by hand"
-            )
+            problem = f"checksum {shortened(given)} should be {wanted}; remove this line from an edited text"
             raise PositionError(f"line {number}: {problem}")
     return numbered[1:]
 
@@ -192,7 +190,7 @@ def _checksum(lines: Iterable[str]) -> str:
 def _rules_of(value: str) -> Rules:
     """Return the rules of the line `rules`.
 
-    In a text written by hand the line may begin with `preset=NAME`.
+    In a text written by hand, the line may also contain `preset=NAME` and `profile=NAME`.
     """
     options: dict[str, Any] = {}
     for name, option in map(read_option, _parts(value)):
@@ -208,7 +206,7 @@ def _parts(value: str) -> list[str]:
 
 
 def _board_of(value: str, board: Board | None) -> Board:
-    """Return `board`, or if `board` is None, the map of the line `map` (default: classic).
+    """Return `board`, or, if `board` is None, the map in the value of the line `map` (default: classic).
 
     If the line contains a digest, the map must have this digest.
     """
@@ -249,7 +247,7 @@ def _read_territories(games: Any, lines: list[Line], rules: Rules, board: Board)
             raise PositionError(f"{line.place}: {name} is given twice, first in {seen[territory]}")
         if line.section.casefold() not in (continent.casefold(), "territories"):
             allowed = f"allowed: [{continent}] or [territories]"
-            raise PositionError(f"{line.place}: {name} stands in section [{line.section}]; {allowed}")
+            raise PositionError(f"{line.place}: {name} is in section [{line.section}]; {allowed}")
         seen[territory] = line.place
         owner[territory], troops[territory] = line.read(partial(_garrison, rules=rules))
 
@@ -343,9 +341,9 @@ def _read_entries(games: Any, lines: Lines, table: Tables, rules: Rules, board: 
     entries = {line.key.casefold(): line for line in _entries(rules, board)}
     known = ["rules", "map", *(line.key for line in entries.values())]
     for key in lines:
-        if key not in entries and key not in ("rules", "map", "trade"):  # texts before 0.2 have `trade`
+        if key not in entries and key not in ("rules", "map", "trade"):  # `trade`: texts before version 0.2
             hint = similar_names(key, known, f"; allowed: {', '.join(known)}")
-            raise PositionError(f"{lines[key].place}: unknown in this game{hint}")
+            raise PositionError(f"{lines[key].place}: unknown key in this game{hint}")
     position: Position | None = None  # None after a change of the record
     usual: dict[str, Any] = {}  # default values of fields in the present position
     for key, line in entries.items():
@@ -404,10 +402,10 @@ def _usual_to_place(p: Position) -> list[int]:
 
 
 def _usual_objectives(p: Position) -> list[int]:
-    """Return the state of each objective.
+    """Return the state of each Objective.
 
-    With fixed objectives, the objectives of Basic Training are face up (RULES 9.1). All other objectives are
-    not in play.
+    With `objectives="fixed"`, the Objectives of Basic Training are face up (RULES 9.1). All other Objectives
+    are not in play.
     """
     if p.rules.objectives != "fixed":
         return list(p.empty.objective)
@@ -468,7 +466,7 @@ def _form_of(field: str, rules: Rules, board: Board) -> Form:
         return _listed(number, count=2, each="two are needed")
     if low >= 0:
         return number
-    return Form(  # a dash for nobody and nowhere
+    return Form(  # a dash means nobody or nowhere
         lambda value: "-" if value == NOBODY else number.write(value),
         lambda text: NOBODY if text == "-" else number.read(text),
     )
@@ -484,7 +482,10 @@ def _number(low: int, high: int) -> Form:
 
 
 def _word(values: dict[str, Any]) -> Form:
-    """Return the form of a value from a few words, in any case, with spaces or underscores."""
+    """Return the text form of the values in `values`, a dict of the words that stand for the values.
+
+    A text may be in upper or lower case, and may have underscores instead of spaces.
+    """
     known = {_plain(word): value for word, value in values.items()}
 
     def read(text: str) -> Any:
@@ -497,7 +498,7 @@ def _word(values: dict[str, Any]) -> Form:
 
 
 def _plain(word: str) -> str:
-    """Return a word in lower case, with spaces for underscores, and one space after each comma."""
+    """Return a word in lower case, with spaces instead of underscores, and one space after each comma."""
     return ", ".join(part.strip() for part in word.casefold().replace("_", " ").split(","))
 
 
@@ -506,14 +507,14 @@ def _listed(form: Form, count: int | None = None, each: str = "", distinct: bool
 
     Elements are separated by commas, and a dash stands for an empty list.
 
-    The list must have `count` elements, unless `count` is None. `each` ends the error message for any other
-    number of elements. If `distinct`, no element may be named twice.
+    The list must have `count` elements, unless `count` is None. `each` is the last part of the error message
+    for any other number of elements. If `distinct` is True, no element may be named twice.
     """
 
     def read(text: str) -> list[Any]:
         values = [form.read(part) for part in _parts(text)]
         if distinct and len(set(values)) < len(values):
-            raise ValueError(f"{shortened(text)} names an element twice")
+            raise ValueError(f"{shortened(text)} contains an element twice")
         if count is not None and len(values) != count:
             raise ValueError(f"{len(values)} numbers: {each}")
         return values
@@ -531,7 +532,7 @@ def _territories(board: Board) -> Form:
 
 
 def _cards(_: Rules, board: Board) -> Form:
-    """Return the form of cards, wild cards last.
+    """Return the text form of cards, wild cards last.
 
     The value is a set of territory cards and a number of wild cards.
     """
@@ -551,7 +552,7 @@ def _cards(_: Rules, board: Board) -> Form:
 
 
 def _fallen(rules: Rules, _: Board) -> Form:
-    """Return the form of the eliminated seats, in the order of elimination.
+    """Return the text form of the eliminated seats, in the order of elimination.
 
     The value is each seat's place in this order, from 1, or 0 for living seats.
     """
@@ -568,7 +569,7 @@ def _deaths(fallen: list[int]) -> list[int]:
 
 
 def _to_place(rules: Rules, _: Board) -> Form:
-    """Return the form of each army's troops to place in set-up."""
+    """Return the text form of the numbers of troops that the armies still place in the set-up."""
     armies = rules.num_players + rules.neutral
     numbers = _listed(
         _number(0, MOST_TROOPS), count=armies, each=f"one for each of {armies} armies is needed"
@@ -578,9 +579,9 @@ def _to_place(rules: Rules, _: Board) -> Form:
 
 
 def _objective(rules: Rules, _: Board) -> Form:
-    """Return the form of an objective (RULES 9.3).
+    """Return the text form of the state of an Objective (RULES 9.3).
 
-    The text is `-`, `face up` or the holder. If a Reward lies on the Objective, the text also names it.
+    The text is `-`, `face up` or the holder. The text also names a Reward that lies on the Objective.
     """
     holders = {"-": int(Held.NOT_IN_PLAY), "face up": int(Held.FACE_UP)}
     holders |= {f"player {seat}": seat for seat in range(rules.num_players)}
@@ -590,12 +591,12 @@ def _objective(rules: Rules, _: Board) -> Form:
 
 def _read_generator(text: str) -> int:
     if not re.fullmatch("[0-9a-fA-F]{1,16}", text):
-        raise ValueError(f"{shortened(text)} is not 1 to 16 hexadecimal digits")
+        raise ValueError(f"{shortened(text)} does not consist of 1 to 16 hexadecimal digits")
     return int(text, 16)
 
 
 def _dice(_: Rules, __: Board) -> Form:
-    """Return the form of the dice of attacker and defender. In the value, 0 stands for no die."""
+    """Return the text form of the dice of attacker and defender. In the value, 0 stands for no die."""
     face = _number(1, types.NUM_FACES + 1)
 
     def read(text: str) -> list[list[int]]:

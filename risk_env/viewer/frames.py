@@ -22,10 +22,10 @@ _LEFT_OUT = ("schema", "num_players")  # fields of a public state that are the s
 class Frames:
     """The frames of a game for one seat, or for a spectator (`seat` -1).
 
-    Call `watch` with the record and the new events after every change (`events.GameLog`). A frame is the pair
-    `(changes, events)`. `start` is the state of the first frame, and `last` the state of the last frame. A
-    state contains the JSON form of the `PublicState`, and `income` (P,). The states for a seat also contain
-    the seat's `hand`, `mission` and `own_headquarters`.
+    After every change of the game, call `watch` with the record and the new events (`events.GameLog`). A
+    frame is the pair `(changes, events)`. `start` is the state of the first frame, and `last` the state of
+    the last frame. A state contains the JSON form of the `PublicState`, and `income` (P,). The states for a
+    seat also contain the seat's `hand`, `mission` and `own_headquarters`.
     """
 
     def __init__(self, tables: Tables, seat: int = NOBODY, evaluate: Evaluate | None = None) -> None:
@@ -80,7 +80,8 @@ _OWN = {"mission": "mission", "own_headquarters": "headquarters"}
 def changes(before: Facts, after: Facts) -> Facts:
     """Return the fields of `after` that differ from `before`.
 
-    A list of unchanged length may be given as a dict of the values that differ, by index, if few differ.
+    If fewer than half of the values of a list differ, the list is given as a dict of these values, by index.
+    A list whose length has changed is given as a whole.
     """
     return {name: _change(before[name], value) for name, value in after.items() if value != before[name]}
 

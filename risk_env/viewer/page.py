@@ -25,7 +25,7 @@ MODULES = (
 def replay_page(title: str, facts: dict[str, Any]) -> str:
     """Return the page of a replay.
 
-    `facts` may contain any names, because the page contains them compressed and in base64.
+    `facts` may contain any text, because the page contains `facts` in base64, compressed with gzip.
     """
     packed = base64.b64encode(
         gzip.compress(json.dumps(facts, separators=(",", ":")).encode(), mtime=0)
@@ -67,5 +67,5 @@ def _data_url(module: str) -> str:
 
 
 def digest(script: str) -> str:
-    """Return the hash by which a content security policy allows an inline script or style."""
+    """Return the hash with which a content security policy allows this inline script or style."""
     return "sha256-" + base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()

@@ -35,9 +35,9 @@ class Replay:
         Path(path).write_text(self.to_html(), encoding="utf-8")
 
     def board(self, *others: "Replay") -> Any:
-        """Return a board for notebooks, an anywidget that plays this game, alone or beside another replay.
+        """Return an anywidget for notebooks that shows this replay, alone or beside another replay.
 
-        Raise ImportError if anywidget is not installed, and ValueError for more than one other replay.
+        Raises ImportError if anywidget is not installed, and ValueError for more than one other replay.
         """
         from risk_env.viewer.widget import ReplayBoard
 

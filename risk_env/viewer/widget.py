@@ -14,7 +14,7 @@ MOST = 2  # maximum number of replays side by side
 
 
 class ReplayBoard(AnyWidget):
-    """A board in a notebook. `turn` is the number of the turn that all replays show, and can be set."""
+    """A board in a notebook. All replays show the turn with the number `turn`, which can be set."""
 
     _esm = static("widget.js")
     pages = List(Unicode()).tag(sync=True)
@@ -23,7 +23,7 @@ class ReplayBoard(AnyWidget):
     height = Int(HEIGHT).tag(sync=True)
 
     def __init__(self, pages: Sequence[str], titles: Sequence[str]) -> None:
-        """Show the `pages` of 1 or 2 replays (`Replay.to_html`). Raise ValueError for another number."""
+        """Show the `pages` of 1 or 2 replays (`Replay.to_html`). Raises ValueError for any other number."""
         if not 1 <= len(pages) <= MOST:
             raise ValueError(f"replays={len(pages)}: a board shows 1 to {MOST} replays")
         super().__init__(pages=list(pages), titles=list(titles))

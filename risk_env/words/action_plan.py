@@ -1,4 +1,4 @@
-"""Action plans: several actions in one answer, played one by one while they are legal and make sense.
+"""Action plans: several actions in one answer, played one by one while the actions are legal and make sense.
 
 A step is an action text (docs/decisions.md) or one of the short forms of docs/llm.md: `draft Ural 5`,
 `trade`, `fortify Ural > Siam all`, `end`. `ActionPlan.next_action` returns the action for the current
@@ -20,7 +20,7 @@ from risk_env.text.amounts import first_amount, most_troops
 from risk_env.text.notation import DECISIONS, IllegalAction, action_words
 
 MOST_STEPS = 200  # maximum number of steps of one answer
-MOST_CHARACTERS = 20_000
+MOST_CHARACTERS = 20_000  # maximum number of characters of one answer
 TRADE, END, ALWAYS, FORTIFY, TRY = "trade", "end", "always", "fortify", "try"
 ILLEGAL, OUTNUMBERED, TURN_OVER, NO_ANSWER = "illegal", "outnumbered", "turn over", "no answer"
 REASONS = (ILLEGAL, OUTNUMBERED, TURN_OVER, NO_ANSWER)  # reasons why a plan stops
@@ -61,8 +61,8 @@ class Step(NamedTuple):
 
     word: str
     argument: str = ""
-    only: Phase | None = None  # only phase of a step that was added to complete another step
-    is_optional: bool = False  # `try`: the step is skipped if it is not legal or makes no sense
+    only: Phase | None = None  # only phase of the step, if the step was added to complete another step
+    is_optional: bool = False  # True for `try`: the step is skipped if it is not legal or makes no sense
 
     def __str__(self) -> str:
         return f"{self.word} {self.argument}".rstrip()
@@ -82,7 +82,8 @@ class Stopped(Exception):
 def read_plan(answer: str | Sequence[Any], board: Board) -> list[Step]:
     """Return the steps of an answer, which is a text or a list of texts and action numbers.
 
-    Short forms are replaced by the actions that they stand for. Raises ValueError, which names the problem.
+    Short forms are replaced by the actions that they stand for. Raises ValueError for an answer that is empty
+    or too long, or that contains other words; the error names the problem.
     """
     parts = [answer] if isinstance(answer, str) else answer
     _check_number(len(parts))
@@ -132,7 +133,7 @@ def _read_step(part: str, board: Board, words: Sequence[str] = WORDS) -> list[St
 
 
 def _written_out(word: str, argument: str, board: Board) -> list[Step]:
-    """Return the steps that a short form stands for, or the step itself if it is no short form."""
+    """Return the steps that a short form stands for. Any other step is returned unchanged."""
     if word == TRY:
         steps = _read_step(argument, board, words=tuple(other for other in WORDS if other != TRY))
         return [step._replace(is_optional=step.word != ALWAYS) for step in steps]
@@ -144,7 +145,9 @@ def _written_out(word: str, argument: str, board: Board) -> list[Step]:
         way, amount = _split_amount(argument, board)
         source, *target = split_outside_quotes(way, ">", 1)
         if not target:
-            raise ValueError(f"{shortened(f'{word} {argument}')}: write fortify SOURCE > TARGET N")
+            raise ValueError(
+                f"{shortened(f'{word} {argument}')} is not of the form fortify SOURCE > TARGET N"
+            )
         return [Step("from", source.strip()), Step("to", target[0].strip()), Step("move", amount or "all")]
     place, amount = _split_amount(argument, board)
     if word == "draft" and amount:
@@ -155,7 +158,7 @@ def _written_out(word: str, argument: str, board: Board) -> list[Step]:
 
 
 def _order(argument: str) -> str:
-    """Return the number of dice of a standing order to defend."""
+    """Return the number of dice of a standing order to defend. Raises ValueError for any other order."""
     match = re.fullmatch(r"defend ([12])", argument.casefold())
     if not match:
         raise ValueError(
@@ -217,7 +220,7 @@ class ActionPlan:
     def __init__(self, seat: int) -> None:
         self.seat = seat
         self._steps: deque[Step] = deque()
-        self._first: int | None = None  # action for the decision that the answer was given for
+        self._first: int | None = None  # action for the decision to which the answer was given
         self._defence = ""  # number of dice of a standing order
         self._turn: tuple[int, int] | None = None  # round and turn in which the steps were given
         self._played: list[tuple[Phase, int]] = []
@@ -289,7 +292,7 @@ class ActionPlan:
     def account(self, game: Any) -> str:
         """Return a few lines: the actions played since the last answer, and the reason why the plan stopped.
 
-        The result is "" if there was no answer.
+        The result is "" if no action was played and the plan has not stopped.
         """
         if not self._played and not self.stopped:
             return ""
@@ -316,7 +319,7 @@ class ActionPlan:
         }
 
     def _look_at_attacks(self, game: Any) -> None:
-        """Store the results of the attacks, but only in the turn of the attacks: later, other seats play."""
+        """Store the results of the attacks. After the turn of the attacks, stored results do not change."""
         if not self._attacks or (game.round, game.turn) != self._turn:
             return
         owner, troops = game.records["owner"][0], game.records["troops"][0]
@@ -399,12 +402,16 @@ class ActionPlan:
         return step.word in ("attack", "from") and source == game.records["target"][0]
 
     def _play(self, step: Step, phase: Phase, game: Any) -> int:
-        """Return the action of a step for the current decision. Steps for the rest of the action stay."""
+        """Return the action of a step for the current decision, and remove the step from the plan.
+
+        If the action covers only a part of an amount, steps for the rest replace the step. A step `trade`
+        stays in the plan until the set is complete.
+        """
         decision = DECISIONS[phase]
         if step.word == ALWAYS:
             return self._play_always(step, game)
         if step.word == TRADE:
-            # cards come before `done`; the step is past when the set is complete
+            # Card actions have lower numbers than `done`. The step is over when the set is complete.
             return int(game.legal_actions()[0])
         if step.word == "attack" and phase == Phase.ATTACK and self._attacks:
             self._check_sense(step, game)
@@ -437,7 +444,8 @@ class ActionPlan:
         attackers, defenders = int(game.troops[source]), int(game.troops[target])
         if attackers <= defenders:
             raise Stopped(
-                f"{step} has {attackers} troops against {defenders} now: repeat it to confirm", OUTNUMBERED
+                f"{step} has {attackers} troops against {defenders} now: repeat the attack to confirm",
+                OUTNUMBERED,
             )
 
     def _amount(self, step: Step, phase: Phase, game: Any) -> tuple[str, list[Step]]:
@@ -464,7 +472,7 @@ class ActionPlan:
         self._steps.popleft()
         action = self._defend(game) if game.phase == Phase.DEFEND else self._next(game)
         if action is None:
-            raise Stopped("the standing order is kept; an action for this decision is needed", NO_ANSWER)
+            raise Stopped("the standing order is stored, but this decision needs an action too", NO_ANSWER)
         return action
 
     def _defend(self, game: Any) -> int:
@@ -474,7 +482,7 @@ class ActionPlan:
 
 
 def fallback_action(game: Any) -> int:
-    """Return the action for a seat without a legal answer: `done` if it is legal, else the last legal action.
+    """Return the action for a seat without a legal answer: `done` if legal, otherwise the last legal action.
 
     The last legal action places all troops at once, rolls the most dice, or picks the last territory or card.
     """
@@ -483,8 +491,8 @@ def fallback_action(game: Any) -> int:
 
 
 def _decline_rest(phase: Phase) -> list[Step]:
-    """Return the steps that decline the rest after an amount smaller than all.
+    """Return the steps that decline to move the rest after an amount smaller than all.
 
-    After such an amount, the decision comes again.
+    After such an amount, the same decision about the rest follows.
     """
     return [Step(DONE, only=phase)] if phase in (Phase.OCCUPY, Phase.FORTIFY_AMOUNT) else []

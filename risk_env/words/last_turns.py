@@ -13,9 +13,9 @@ def armies_of(game: Any) -> Armies:
 
 
 class LastTurns:
-    """The armies at the end of each seat's last turn, found by a replay of the game's actions.
+    """The armies at the end of each seat's last turn, from a replay of the game's actions.
 
-    `game` is the game at its beginning. `catch_up` continues the replay.
+    `game` is the game before its first decision. `catch_up` continues the replay.
     """
 
     def __init__(self, game: Any) -> None:

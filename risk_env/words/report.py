@@ -131,7 +131,7 @@ class _Report:
         return special.get(seat) or f"P{seat}"
 
     def army(self, territory: int) -> str:
-        """Return the name of another seat's territory, with owner and troops."""
+        """Return the name of a territory, with owner and troops."""
         return (
             f"{self.board.names_in_text[territory]} "
             f"({self.who(self.owner[territory])}, {self.troops[territory]})"
@@ -144,7 +144,7 @@ class _Report:
 
     @cached_property
     def seats_of(self) -> dict[int, list[int]]:
-        """Territories of each owner, by owner."""
+        """Territories of each owner."""
         held: dict[int, list[int]] = {}
         for territory, seat in enumerate(self.owner):
             held.setdefault(seat, []).append(territory)
@@ -153,7 +153,7 @@ class _Report:
     # -------------------------------------------------------------------------------- the position
 
     def head(self) -> list[str]:
-        """Return the lines about game, reader, round, turn and decision."""
+        """Return the lines about the game, the reader, the round, the turn and the decision."""
         state, you = self.state, self.reader.seat
         turn, actor = (f"P{seat}" if seat != NOBODY else NO_ONE for seat in (state.turn, state.seat))
         ending = f". Winner: {self.who(state.winner)}" if state.phase == Phase.OVER else ""
@@ -319,7 +319,7 @@ class _Report:
         return [f"Attacks (chance of a blitz{note}{more}):", *told]
 
     def _odds(self, new: int) -> list[tuple[float, int, int]]:
-        """Return (chance, source, target) of the reader's attacks."""
+        """Return (win probability, source, target) for each possible attack of the reader."""
         you, owner, troops = self.reader.seat, self.owner, self.troops
         return [
             (win_probability(troops[source] + new, troops[target]), source, target)
@@ -368,8 +368,8 @@ class _Report:
         block = DECISIONS[self.state.phase].block
         if block == "border":
             return (
-                "`attack SOURCE > TARGET`: "
-                "any of your territories with 2 troops or more to a neighbour not yours"
+                "`attack SOURCE > TARGET`: from any of your territories with 2 troops or more "
+                "to any neighbour that is not yours"
             )
         if block == "amount":
             return (
@@ -429,12 +429,12 @@ _ASKED: dict[Phase, str | Callable[[_Report], str]] = {
     Phase.REROLL: lambda report: f"{report.rolled()}. Show the card and roll a die again?",
     Phase.COMMANDER: lambda report: f"{report.rolled()}. Turn a die to 6, once a turn?",
     Phase.OCCUPY: lambda report: (
-        f"{report.place(report.state.target)} is yours, the least number of troops has moved in. "
+        f"{report.place(report.state.target)} is yours; the required minimum of troops has moved in. "
         f"How many more from {report.place(report.state.source)}?"
     ),
     Phase.OBJECTIVE: "which Objective do you take? It costs the card of this turn",
     Phase.AIRFIELD: "where do you build the airfield?",
-    Phase.FORTIFY_FROM: "from where do you move troops? `done` moves none",
+    Phase.FORTIFY_FROM: "where do you move troops from? `done` moves none",
     Phase.FORTIFY_TO: lambda report: f"where do troops of {report.place(report.state.source)} go?",
     Phase.FORTIFY_AMOUNT: lambda report: (
         f"how many troops go from {report.place(report.state.source)} to {report.place(report.state.target)}?"
@@ -442,19 +442,19 @@ _ASKED: dict[Phase, str | Callable[[_Report], str]] = {
 }
 
 HELP = (
-    "How to answer: actions in order, separated by `;`. "
-    "They are played while they are legal, over several questions. A whole turn can be one answer:",
+    "How to answer: write actions in order, separated by `;`. "
+    "The actions are played in this and later questions. A whole turn can be one answer:",
     "  trade; draft Ural 5; draft Siam all; attack Ural > Ukraine; occupy 3; attack Ural > Siberia; "
     "fortify Japan > Mongolia all; end",
-    "  `trade` any set, `trade A, B, C` these cards; `draft T N`; "
-    "`attack A > B` is a blitz unless `dice 1|2|3` follows; `occupy N|all` moves more troops in; "
-    "`fortify A > B N|all`; `done` declines a question; "
-    "`end` ends the turn; `try attack A > B` is passed over where it cannot be played.",
+    "  `trade` trades any set, and `trade A, B, C` trades these cards. `draft T N` places N troops. "
+    "`attack A > B` is a blitz unless `dice 1|2|3` follows. `occupy N|all` moves more troops in. "
+    "`fortify A > B N|all` moves troops. `done` declines a question, and `end` ends the turn. "
+    "`try attack A > B` is skipped if the attack is not legal.",
     "  In set-up: `claim T`, `deploy T N`. "
     "When attacked: `defend 1|2`, or `always defend 2` for the rest of the game.",
-    "The answer stops where an action is not legal, "
-    "or where an attack after the first has no more troops than its target; "
-    "you are then told what was played and asked again.",
+    "The answer stops at an action that is not legal. "
+    "It also stops before a second or later attack whose troops do not outnumber the target. "
+    "You are then told which actions were played, and asked again.",
 )
 
 
@@ -492,14 +492,14 @@ def income(state: PublicState, seat: int, territories: Iterable[int], board: Boa
 def mission_in_words(mission: Mission, board: Board, names: Sequence[str], holder: int) -> str:
     """Return the mission card of a seat in words (RULES 8)."""
     if mission.kind == "continents":
-        third = " and a third continent of any kind" * mission.any_third
+        third = " and any third continent" * mission.any_third
         return f"hold {' and '.join(in_text(board.continents[c]) for c in mission.continents)}{third}"
     if mission.kind == "territories":
         each = f" with at least {mission.min_troops} troops on each" * (mission.min_troops > 1)
         return f"hold {mission.territories} territories{each}"
     if mission.target == holder:
         return f"hold {mission.fallback_territories} territories (the card says to destroy its own holder)"
-    return f"{names[mission.target]} is thrown out of the game, by whomever"
+    return f"{names[mission.target]} is eliminated, no matter by whom"
 
 
 def star_sets_in_words() -> str:
@@ -517,10 +517,10 @@ _ROUND = re.compile(r"Round (\d+), turn of (\w+), question to (\w+): (\w+)")
 def read_report(text: str, board: Board) -> dict[str, Any]:
     """Return the public facts that a report lists, under their names in `PublicState`.
 
-    The facts are `num_players`, `round`, `turn`, `seat`, `phase`, `winner`, `alive` and `hand_sizes` (per
-    seat), `owner` and `troops` (per territory), `draft_left` and, with the symbol deck, `sets_traded` and
-    `next_set`. `hand_sizes` of an eliminated seat is 0. Raises ValueError if the text is not a report of a
-    game on this map.
+    The facts are `num_players`, `round`, `turn`, `seat`, `phase`, `winner`, `draft_left`, lists per seat
+    (`alive`, `hand_sizes`) and lists per territory (`owner`, `troops`). With the symbol deck, the facts
+    include `sets_traded` and `next_set`. An eliminated seat has the hand size 0. Raises ValueError if the
+    text is not a report of a game on this map.
     """
     try:
         return _facts_of(text, board)
@@ -545,7 +545,7 @@ def _facts_of(text: str, board: Board) -> dict[str, Any]:
 
 
 def _read_lines(lines: Sequence[str], seats: dict[str, int], board: Board) -> dict[str, Any]:
-    """Return the facts in the lines of a report that follow its heading."""
+    """Return the facts in the lines of a report after the heading."""
     facts: dict[str, Any] = {"owner": [FREE] * board.num_territories, "troops": [0] * board.num_territories}
     titles = zip(map(in_text, board.continents), board.bonuses, strict=True)
     continents = {f"{name} +{bonus}" for name, bonus in titles}

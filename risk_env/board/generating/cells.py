@@ -9,9 +9,9 @@ import numpy as np
 from risk_env.board.generating.spec import RandomNumbers
 
 SPACING = 140  # typical distance between neighbouring points, in pixels
-MARGIN = SPACING  # distance between the points and the edge of the drawing
+MARGIN = SPACING  # minimum distance between the centre of a cell and the edge of the drawing, in pixels
 CANDIDATES = 12  # number of candidates for a point; the candidate farthest from the earlier points is kept
-FAR = 100_000  # coordinates of the corners of the first triangle, which contains all points
+FAR = 100_000  # sets the corners of the first triangle, which contains all points
 
 Point = tuple[int, int]
 Triangle = tuple[int, int, int]  # numbers of the three corner points, counterclockwise
@@ -56,7 +56,7 @@ def random_cells(count: int, numbers: RandomNumbers) -> Cells:
 
 
 def _spread(count: int, inner: tuple[int, int], numbers: RandomNumbers) -> list[Point]:
-    """Return random points in a rectangle that are far from each other (Mitchell's best candidates)."""
+    """Return random points in a rectangle that are far from each other (best-candidate algorithm)."""
     placed = np.zeros((count, 2), np.int64)
     for place in range(count):
         drawn = np.array([[numbers.below(inner[0]), numbers.below(inner[1])] for _ in range(CANDIDATES)])
@@ -100,7 +100,7 @@ def _sides(around: dict[int, tuple[int, Point]], count: int) -> Iterator[Side]:
 
 
 def triangulated(points: list[Point]) -> list[Triangle]:
-    """Return the Delaunay triangles of distinct points (Bowyer and Watson), in exact arithmetic.
+    """Return the Delaunay triangles of distinct points (Bowyer-Watson algorithm), in exact arithmetic.
 
     The points are added from left to right. A triangle is final when the circle through its corners lies to
     the left of the next point.
@@ -108,7 +108,7 @@ def triangulated(points: list[Point]) -> list[Triangle]:
     count = len(points)
     points = [*points, (-FAR, -FAR), (2 * FAR, -FAR), (-FAR, 2 * FAR)]
     done: list[Triangle] = []
-    open_until: dict[Triangle, int] = {(count, count + 1, count + 2): 2 * FAR}  # right end of the circle
+    open_until: dict[Triangle, int] = {(count, count + 1, count + 2): 2 * FAR}  # `_right_end` of the circle
     for number in sorted(range(count), key=points.__getitem__):
         x = points[number][0]
         done += [triangle for triangle, end in open_until.items() if end < x]
@@ -126,7 +126,7 @@ def triangulated(points: list[Point]) -> list[Triangle]:
 def _right_end(a: Point, b: Point, c: Point) -> int:
     """Return an upper bound of the x coordinates of the circle through three points."""
     centre = _circumcentre(a, b, c)
-    return centre[0] + isqrt(squared_distance(centre, a)) + 4  # more than the rounding of both
+    return centre[0] + isqrt(squared_distance(centre, a)) + 4  # more than all rounding errors together
 
 
 def _is_in_circle(point: Point, a: Point, b: Point, c: Point) -> bool:

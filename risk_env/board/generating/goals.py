@@ -43,7 +43,7 @@ def objectives(territories: int, continents: list[str], bonuses: list[int]) -> l
 
 
 def share(of_classic: int, territories: int) -> int:
-    """Return a number of the classic map, scaled to a map with `territories` territories, at least 1."""
+    """Return `of_classic`, a number for the classic map, scaled to `territories` territories; at least 1."""
     return max(1, of_classic * territories // CLASSIC_TERRITORIES)
 
 

@@ -11,10 +11,10 @@ from risk_env.board.generating.spec import RandomMap, RandomNumbers
 from risk_env.core.types import SIZE_CLASSES, Symbol
 
 SEA_CELLS = 8  # number of land cells for each sea cell
-# mean number of borders per territory, each border counted once; the classic map has nearly as many
+# Target for the number of borders per territory, with each border counted once. The classic map has 1.98.
 BORDERS_OF_A_TERRITORY = 2
 # A gap separates neighbouring cells without a border. The depth of the gap is at most 1 / GAP of the distance
-# to the centre of the cell, and at most half the length of the side.
+# between the side and the centre of the cell. The depth is also at most about half the length of the side.
 GAP = 6
 STARTS = (
     *("Al", "Bar", "Cor", "Dun", "El", "Fen", "Gal", "Har", "Ist", "Kel", "Lor", "Mar", "Nor", "Orm"),
@@ -72,8 +72,8 @@ def _continents(spec: RandomMap, centres: list[Point], borders: Iterable[Border]
     """Return the continent of each territory. Continents are connected and of similar sizes.
 
     The first territories of the continents are far from each other. Then the smallest continent that can grow
-    takes the adjacent free territory nearest to the first territory of the continent, until no territory is
-    free.
+    takes the adjacent free territory nearest to the continent's first territory. This step is repeated until
+    no territory is free.
     """
     first = [0]
     while len(first) < spec.continents:
@@ -99,8 +99,8 @@ def _continents(spec: RandomMap, centres: list[Point], borders: Iterable[Border]
 def _borders(spec: RandomMap, lengths: dict[Border, int], continent_of: list[int]) -> list[Border]:
     """Return the borders to keep, so that the map fits into the size class for its number of territories.
 
-    Short borders are removed first; a border within a continent counts as twice as long. All territories stay
-    connected, also within each continent. A territory loses its second border only if no other border can be
+    Short borders are removed first; a border within a continent counts as twice as long. The map and each
+    continent stay connected. A territory is left with fewer than two borders only if no other border can be
     removed.
     """
     fits = next(size.borders // 2 for size in SIZE_CLASSES if spec.territories <= size.territories)
@@ -179,7 +179,7 @@ def _drawing(cells: Cells, names: list[str], borders: list[Border]) -> dict[str,
 
 
 def _outline(territory: int, cells: Cells, kept: set[Border]) -> Iterator[Point]:
-    """Yield the corners of a cell. A side between two cells of land without a border recedes."""
+    """Yield the corners of a cell. If two land cells share a side but no border, the side has a dent."""
     for side in cells.sides[territory]:
         if not side.squared_length:
             continue
@@ -190,7 +190,7 @@ def _outline(territory: int, cells: Cells, kept: set[Border]) -> Iterator[Point]
 
 
 def _receding(side: Side, centre: Point) -> Point:
-    """Return a point between the middle of a side and the centre of its cell."""
+    """Return the deepest point of a side's dent, between the middle of the side and the cell's centre."""
     x, y = ((side.start[axis] + side.end[axis]) // 2 for axis in (0, 1))
     part = max(GAP, isqrt(4 * squared_distance(centre, (x, y)) // side.squared_length))
     return x + (centre[0] - x) // part, y + (centre[1] - y) // part

@@ -74,13 +74,13 @@ def _check(name: str, key: str, number: int, least: int, most: int) -> None:
 
 
 class RandomNumbers:
-    """Generator of random numbers (SplitMix64), the same on every machine and in every version of Python."""
+    """Random generator (SplitMix64) with the same numbers on every machine and in every version of Python."""
 
     def __init__(self, seed: int) -> None:
         self._state = seed
 
     def below(self, bound: int) -> int:
-        """Return a random number from 0 to `bound - 1`. The bias is below `bound / WORD`."""
+        """Return a random number from 0 to `bound - 1`. The relative bias is below `bound / WORD`."""
         self._state = (self._state + INCREMENT) % WORD
         return scrambled(self._state) * bound // WORD
 

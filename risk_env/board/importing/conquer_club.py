@@ -24,7 +24,7 @@ from risk_env.board.importing.finishing import check_before_borders
 from risk_env.bounded_io import MOST_NESTING, shortened
 
 MOST_ELEMENTS = 20_000
-IGNORED = {  # elements of a territory for which the rules have no counterpart, and the effect of `simplify`
+IGNORED = {  # elements of a territory that have no counterpart in the rules, and the effect of `simplify`
     "bombardments": "bombardments are left out",
     "killer": "it does not fall back to the neutral army",
     "bonus": "it gives no troops of its own",
@@ -96,7 +96,7 @@ def parse_xml(text: str) -> Element:
 
 
 def _text(element: Element, tag: str) -> str:
-    """Return the text of the first child element with this tag, or "" if there is none."""
+    """Return the text of the first child element with this tag, or "" if there is no such element."""
     return (element.findtext(tag) or "").strip()
 
 
@@ -146,7 +146,8 @@ def _bonus(element: Element, what: str, report: Report) -> int:
     bonuses = list(element.iter("bonus"))
     for bonus in bonuses[:-1]:
         shown = shortened((bonus.text or "").strip())
-        report.left_out(f"{what} has several bonuses", f"the bonus {shown} for a part is left out")
+        instead = f"the bonus {shown} for a part of the continent is left out"
+        report.left_out(f"{what} has several bonuses", instead)
     if not bonuses:
         report.problem(f"{what}: the bonus is missing")
         return 0

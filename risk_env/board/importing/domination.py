@@ -7,7 +7,8 @@
 [cards]                 Infantry|Cavalry|Cannon ID, or Wildcard
 [missions]              PLAYER COUNTRIES TROOPS CONTINENT CONTINENT CONTINENT WORDS
 ```
-Countries and continents are numbered from 1. An underscore in a name stands for a space.
+CONTINENT is the number of a continent, from 1; 0 stands for no continent. ID is the ID of a country. An
+underscore in a name stands for a space.
 """
 
 from risk_env.board.importing.draft import (
@@ -32,9 +33,10 @@ ANY = "*"  # in a mission: a third continent of the player's choice
 
 
 def read_domination(text: str, cards: str | None, name: str, report: Report) -> MapDraft:
-    """Return the map in a `.map` text, with the cards and missions in `cards`, a `.cards` text or None.
+    """Return the map in a `.map` text.
 
-    Raises ValueError if a section of the `.map` text is missing, and MapError as `check_before_borders` does.
+    `cards` is the text of the `.cards` file, with cards and missions, or None. Raises ValueError if a section
+    of the `.map` text is missing, and MapError as `check_before_borders` does.
     """
     sections = read_sections(text)
     draft = MapDraft(_name_of(sections, name))
@@ -98,7 +100,7 @@ def _read_countries(lines: list[SectionLine], draft: MapDraft, report: Report) -
         what = f"{line.place}: territory {shortened(name)}"
         number = whole_number(words[2], f"{what}, continent", report)
         if not 0 <= number <= len(draft.continents):
-            report.problem(f"{what}: no continent {number}; there are {len(draft.continents)}")
+            report.problem(f"{what}: no continent {number}; the file has {len(draft.continents)}")
             number = 0
         centre = point(words[3], words[4], what, report) if len(words) >= 5 else None
         draft.territories.append(DraftTerritory(name, number - 1, centre))

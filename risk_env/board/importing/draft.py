@@ -12,7 +12,7 @@ from risk_env.bounded_io import composed, shortened
 
 MOST_SHOWN = 100  # maximum number of problems, and of decisions, that a report lists
 MOST_HINTS = 20  # maximum number of problems that get similar names as a hint
-MOST_DIGITS = 9
+MOST_DIGITS = 9  # maximum number of digits before the decimal point
 _NUMBER = re.compile(rf"[+-]?[0-9]{{1,{MOST_DIGITS}}}(\.[0-9]{{1,18}})?")
 
 
@@ -54,7 +54,7 @@ class MapDraft:
     borders: dict[tuple[int, int], None] = field(default_factory=dict)  # directed, an ordered set
     missions: list[DraftMission] = field(default_factory=list)
     wilds: int = 2
-    picture: MapPicture | None = None  # picture under the drawing; centres are pixels of the picture
+    picture: MapPicture | None = None  # picture under the drawing; `finish` scales its pixels to the drawing
     picture_name: str = ""  # file name of the picture
     size: tuple[int, int] = (0, 0)  # width and height of the drawing, in pixels; unused without centres
 
@@ -80,7 +80,10 @@ class Report:
     num_decisions: int = 0
 
     def problem(self, problem: str, name: str = "", names: Sequence[str] = (), hint: str = "") -> None:
-        """Add a problem, with those of `names` that are similar to `name`, and with advice in `hint`."""
+        """Add a problem. The problem suggests those of `names` that are similar to `name`.
+
+        `hint` is advice. The error lists each hint once, after the problems.
+        """
         self.hints |= {hint: None} if hint else {}
         names = [each for each in names if each]
         few = len(names) <= MAX_TERRITORIES and all(len(each) <= MAX_NAME for each in (name, *names))
@@ -100,7 +103,7 @@ class Report:
         """Report a feature that the rules do not have.
 
         Without `simplify` the feature is a problem. With `simplify` the feature is left out, and the report
-        adds a decision.
+        contains a decision.
         """
         if self.simplify:
             self.decision(f"{what}: {instead}")
@@ -124,9 +127,9 @@ class Report:
 
 
 def clean_name(text: str, what: str, report: Report) -> str:
-    """Return a name in the form that map files allow: composed, with single spaces and no double quotes.
+    """Return a name in the form that map files allow: in NFC, with single spaces and no double quotes.
 
-    A change beyond white space and composition is reported as a decision.
+    Changes other than NFC and white space are reported as a decision.
     """
     name = " ".join(composed(text).split())
     allowed = _allowed(name)
@@ -153,7 +156,7 @@ def point(x: str, y: str, what: str, report: Report) -> tuple[float, float] | No
     """Return the coordinates of a point. If `x` or `y` is not a number, report a problem and return None."""
     if _NUMBER.fullmatch(x.strip()) and _NUMBER.fullmatch(y.strip()):
         return float(x), float(y)
-    report.problem(f"{what}: {shortened(x)}, {shortened(y)} is not a point x, y")
+    report.problem(f"{what}: {shortened(x)}, {shortened(y)} are not the coordinates x, y of a point")
     return None
 
 
@@ -166,7 +169,7 @@ class NameIndex:
         self._numbers: dict[str, int] = {}
 
     def add(self, name: str, place: str = "") -> int:
-        """Add a name at a place of the file, and return its number."""
+        """Add a name and return the number of the name. `place` is the place of the name in the file."""
         if key_of(name) in self._numbers and name:  # `finish` reports names that are missing
             where = f"{place}: " if place else ""
             self.report.problem(f"{where}{self.what} {shortened(name)} is given twice")

@@ -24,9 +24,9 @@ from risk_env.bounded_io import shortened
 from risk_env.core.types import MAX_MISSIONS
 
 WIDTH = 1200  # width of the drawing of a map with as many territories as the classic map, in pixels
-NARROWEST, WIDEST = 600, 3000
+NARROWEST, WIDEST = 600, 3000  # minimum and maximum width of a drawing, in pixels
 MARGIN = 60  # distance between the centres and the edge of a drawing without a picture, in pixels
-MOST_PIXELS_APART = 10**7
+MOST_PIXELS_APART = 10**7  # maximum difference between two coordinates of a file
 MOST_MISSION_TROOPS = 1000
 MOST_NAMED = 8  # maximum number of names in one sentence
 
@@ -74,7 +74,7 @@ def check_before_borders(draft: MapDraft, report: Report) -> None:
     if count > MAX_TERRITORIES:
         report.problem(f"{count} territories: a map has 2 to {MAX_TERRITORIES}")
     if long:
-        report.problem(f"{_listed(long)}: a name has 1 to {MAX_NAME} characters")
+        report.problem(f"{_listed(long)}: a name must have 1 to {MAX_NAME} characters")
     if long or count > MAX_TERRITORIES:
         report.raise_problems()
 
@@ -148,7 +148,7 @@ def _finish_borders(draft: MapDraft, report: Report) -> None:
 
 
 def _check_reach(names: list[str], draft: MapDraft, hint: str, report: Report) -> None:
-    """Report territories that the first territory does not reach, or that do not reach it."""
+    """Report territories that cannot be reached from the first territory, or that cannot reach it."""
     first = shortened(names[0])
     not_reached, not_reaching = (
         _listed([names[t] for t in apart]) for apart in unreachable(len(names), draft.borders)
@@ -189,21 +189,21 @@ def _is_allowed(mission: DraftMission, draft: MapDraft) -> bool:
 
 
 def _finish_cards(draft: MapDraft, report: Report) -> None:
-    """Give each territory a card if the file has no cards. The symbols take turns."""
+    """Give each territory a card if the file has no cards. The three symbols are assigned in turn."""
     without = [territory.name for territory in draft.territories if territory.symbol is None]
     if len(without) < len(draft.territories):
         if without:
             report.decision(f"no card for {_listed(without)}: games with headquarters cannot be played")
         return
-    report.decision("the file has no cards: each territory gets a card; the symbols take turns")
+    report.decision("the file has no cards: each territory gets a card, with the three symbols in turn")
     for number, territory in enumerate(draft.territories):
         territory.symbol = SYMBOLS[number % len(SYMBOLS)]
 
 
 def _finish_centres(draft: MapDraft, report: Report) -> None:
-    """Scale the centres to a drawing. If this fails, leave all centres out.
+    """Scale the centres to a drawing. If the centres cannot be used, leave all centres out.
 
-    If the map has a picture, the failure is a problem instead.
+    For a map with a picture, report a problem instead.
     """
     missing = [t.name for t in draft.territories if t.centre is None]
     if len(missing) == len(draft.territories):
@@ -235,7 +235,10 @@ def _scale(draft: MapDraft) -> str:
 
 
 def _scale_to_picture(draft: MapDraft, picture: MapPicture, width: int) -> str:
-    """Scale the picture to a drawing of at most this width."""
+    """Scale the picture and the centres to a drawing of at most this width.
+
+    Return "", or the reason why the centres cannot be used.
+    """
     outside = [t.name for t in draft.territories if t.centre is not None and not _is_on(picture, t.centre)]
     if outside:
         size = f"{picture.width} x {picture.height} pixels"
@@ -251,11 +254,14 @@ def _is_on(picture: MapPicture, point: tuple[float, float]) -> bool:
 
 
 def _scale_to_points(draft: MapDraft, points: list[tuple[float, float]], width: int) -> str:
-    """Scale the centres to a drawing of this width, with a margin around the centres."""
+    """Scale the centres to a drawing whose longer side is `width`, with a margin around the centres.
+
+    Return "", or the reason why the centres cannot be used.
+    """
     low_x, low_y = (min(point[axis] for point in points) for axis in (0, 1))
     extent = max(max(x - low_x for x, _ in points), max(y - low_y for _, y in points))
     if extent > MOST_PIXELS_APART:
-        return f"coordinates are more than {MOST_PIXELS_APART} apart"
+        return f"coordinates are more than {MOST_PIXELS_APART} pixels apart"
     _place_centres(draft, (low_x, low_y), (width - 2 * MARGIN) / extent if extent else 0.0, MARGIN)
     places = [territory.centre for territory in draft.territories if territory.centre is not None]
     draft.size = round(max(x for x, _ in places)) + MARGIN, round(max(y for _, y in places)) + MARGIN
@@ -263,7 +269,7 @@ def _scale_to_points(draft: MapDraft, points: list[tuple[float, float]], width: 
 
 
 def _place_centres(draft: MapDraft, low: tuple[float, float], scale: float, margin: int) -> None:
-    """Scale the centres from the point `low`, and move them by `margin` pixels."""
+    """Scale the centres relative to the point `low`, and move the centres by `margin` pixels."""
     for territory in draft.territories:
         if territory.centre is not None:
             x, y = (margin + round(scale * (territory.centre[axis] - low[axis])) for axis in (0, 1))

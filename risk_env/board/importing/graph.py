@@ -1,10 +1,10 @@
 """Maps as plain graphs: JSON, or a CSV table.
 
 JSON is one object: `continents` and `territories` are lists of objects with a `name`, and `borders` is a list
-of pairs of names. In CSV each row begins with its kind:
+of pairs of names. In CSV, each row begins with the kind of the row:
 
 ```
-continent,NAME,BONUS
+continent,NAME,BONUS,COLOUR
 territory,NAME,CONTINENT,X,Y,SYMBOL
 border,NAME,NAME
 ```
@@ -89,7 +89,10 @@ def read_csv_graph(text: str, name: str, report: Report) -> MapDraft:
 
 
 def _rows(values: Mapping[str, Any], kind: str, key: str, report: Report) -> Iterator[Row]:
-    """Yield the entries of a JSON list as rows. An entry may be an object, a list of values or a string."""
+    """Yield the entries of a JSON list as rows.
+
+    An entry may be an object, a list of values, or a string. A string is the first value of the row.
+    """
     entries = values.get(key, [])
     if not isinstance(entries, list):
         report.problem(f"{key}: {shortened(entries)} is not a list")
@@ -110,7 +113,7 @@ def _rows(values: Mapping[str, Any], kind: str, key: str, report: Report) -> Ite
 
 
 def _named(cells: list[Any], kind: str, place: str, report: Report) -> dict[str, Any]:
-    """Return the cells of a row, by name. Cells beyond the last name are a problem unless they are empty."""
+    """Return the cells of a row, by name. A cell beyond the last name is a problem unless it is empty."""
     names = KINDS[kind]
     if surplus := [cell for cell in cells[len(names) :] if cell != ""]:
         report.problem(

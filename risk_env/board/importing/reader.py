@@ -1,4 +1,4 @@
-"""Import of a map file from another program: find the format, read and check the map, write it as TOML."""
+"""Import of map files from other programs: find the format, read and check the map, write the map as TOML."""
 
 import csv
 from contextlib import suppress
@@ -20,7 +20,7 @@ from risk_env.board.toml_table import MapError
 from risk_env.bounded_io import composed, read_file, shortened, text_of
 
 MOST_BYTES = 1 << 19  # maximum size of a file, in bytes
-OLD_ENCODING = "cp1252"  # the Windows variant of Latin-1
+OLD_ENCODING = "cp1252"  # Windows-1252
 FORMATS = "Domination, Conquest, Conquer Club, or a graph in JSON or CSV"
 
 
@@ -44,8 +44,8 @@ def import_map(
     `cards` is the `.cards` file of a Domination map (default: the file that the map names, if this file is in
     the same folder). `mirror` makes one-way borders two-way. `simplify` leaves out features that the rules do
     not have. `picture` is a PNG or JPEG file with the picture of the map. The coordinates of the map are then
-    pixels of the picture, and the map file must be written into the folder of the picture. Raises MapError,
-    which lists the problems of the file.
+    pixels of the picture, and the map file must be written into the folder of the picture. Raises MapError if
+    the file has problems; the error lists the problems.
     """
     path = Path(path)
     report = Report(path.name, mirror, simplify)
@@ -64,7 +64,8 @@ def import_text(
 ) -> ImportedMap:
     """Return the map in a text. `name` is the map's name if the text does not contain a name.
 
-    `picture` is the file of the map's picture. Raises MapError, which lists the problems of the text.
+    `cards` is the text of a `.cards` file or None. `picture` is the file of the map's picture. Raises
+    MapError if the text has problems; the error lists the problems.
     """
     try:
         draft = _draft_of(text, cards, name[:MAX_NAME], report)
@@ -116,7 +117,7 @@ def _draft_of(text: str, cards: str | None, name: str, report: Report) -> MapDra
 
 
 def decoded(content: bytes, what: str, report: Report) -> str:
-    """Return the text of a file in UTF-8, or else in the Windows variant of Latin-1.
+    """Return the text of a file in UTF-8, or else in Windows-1252.
 
     Raises ValueError for any other content.
     """
@@ -124,7 +125,7 @@ def decoded(content: bytes, what: str, report: Report) -> str:
         return text_of(content)
     except UnicodeDecodeError:
         text = content.decode(OLD_ENCODING)
-    report.decision(f"{what} is not UTF-8: it is read as Latin-1 ({OLD_ENCODING})")
+    report.decision(f"{what} is not UTF-8: it is read as Windows-1252")
     return composed(text)
 
 

@@ -1,4 +1,4 @@
-// The board as SVG: drawn once from the map, then changed where a state differs.
+// The board as SVG. It is drawn once from the map; later states change only the parts that differ.
 
 import { set, svg, write } from "risk/dom";
 
@@ -153,7 +153,7 @@ export class Board {
     );
   }
 
-  /** Return an arrow between territories. It ends before the disc, and may cross the edges of the map. */
+  /** Return an arrow between territories. The arrow ends before the disc, and may cross the map's edges. */
   arrow(source, target, colour) {
     const paths = this.way(source, target);
     const [[ax, ay], [bx, by]] = paths.at(-1);
@@ -228,7 +228,7 @@ export class Board {
     this.drawLights();
   }
 
-  /** Light the territories that may be clicked, and mark the chosen territory. */
+  /** Highlight the territories that can be clicked, and mark the chosen territory. */
   light(territories, chosen = null) {
     this.lit = [...territories].map((t) => [t, "lit"]);
     if (chosen !== null) this.lit.push([chosen, "chosen"]);
@@ -242,7 +242,7 @@ export class Board {
     this.drawLights();
   }
 
-  /** Mark a territory that a guide advises, or none. */
+  /** Mark the territory that a guide recommends. null: mark no territory. */
   hint(territory) {
     const paths = territory === null ? [] : [svg("path", { d: this.map.areas[territory] })];
     this.hints.replaceChildren(...paths);

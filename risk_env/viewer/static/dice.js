@@ -35,7 +35,7 @@ function die(face, side) {
   );
 }
 
-/** Return the dice of a roll with its losses, as an element that also has them in words. */
+/** Return an element with the dice of a roll. A label has the dice in words. */
 export function diceOf(event) {
   const [attacker, defender] = event.dice ?? event.rolled;
   const said = `attacker ${attacker.join(" ")}, defender ${defender.join(" ")}`;

@@ -57,7 +57,7 @@ export class Goals {
     this.drawLegend(state);
   }
 
-  /** A continent with its bonus, and its holder or the player who is nearest to holding it. */
+  /** Return a row for a continent: its bonus, and its holder or the player who is closest to holding it. */
   continent({ name, bonus, colour }, c, state) {
     const members = this.map.continent_of.flatMap((of, t) => (of === c ? [t] : []));
     const counts = this.words.names.map((_, seat) => members.filter((t) => state.owner[t] === seat).length);
@@ -73,11 +73,11 @@ export class Goals {
       swatch,
       element("strong", {}, `${name} +${bonus}`),
       ...(isOpen ? [] : [badge(this.map, seat, this.words.names.length)]),
-      element("span", {}, isOpen ? "nobody is near" : this.near(seat, missing, members.length)),
+      element("span", {}, isOpen ? "nobody is close" : this.near(seat, missing, members.length)),
     );
   }
 
-  /** The player nearest to holding a continent of `size` territories, and the missing territories. */
+  /** Return the player closest to holding a continent of `size` territories, and the missing territories. */
   near(seat, missing, size) {
     const name = this.words.name(seat);
     if (!missing.length) return `${name} holds it`;

@@ -268,7 +268,7 @@ function select(tab, selected) {
   byId(tab.getAttribute("aria-controls")).hidden = !selected;
 }
 
-/** In a notebook, tell the board (widget.js) the number of turns, and show the turns that it names. */
+/** In a notebook, report the number of turns to the board (widget.js), and show the turn of the board. */
 function listenToBoard(replay) {
   if (window.parent === window) return;
   const frames = [0, ...replay.history.turns];
@@ -283,7 +283,7 @@ function listenToBoard(replay) {
 async function start(text) {
   const facts = await unpacked(text);
   if (facts.schema !== SCHEMA)
-    throw new Error(`a replay of schema ${facts.schema}; this page shows schema ${SCHEMA}`);
+    throw new Error(`the replay has schema ${facts.schema}, but this page can show only schema ${SCHEMA}`);
   listenToLooks();
   window.replay = new Replay(facts);
   listenToBoard(window.replay);

@@ -1,6 +1,6 @@
 // Events in words: a sentence for every event (docs/public.md).
 
-// Kinds of events without a sentence: other events describe battles and the effects of actions
+// Kinds of events without a sentence. Other events describe battles and the effects of actions.
 const SILENT = ["action", "roll", "turn", "turn_end"];
 
 export class Words {
@@ -27,14 +27,14 @@ export class Words {
     return cards.map((card) => this.card(card)).join(", ");
   }
 
-  /** Return the sentence of an event, or null if it needs none. The seat is shown beside it. */
+  /** Return the sentence of an event without its subject, the seat. Return null if no sentence is needed. */
   sentence(event) {
     if (SILENT.includes(event.kind)) return null;
     const write = SENTENCES[event.kind];
     return write ? write(defaults(event), this) : event.kind;
   }
 
-  /** Return simultaneous events in words, with names. An action without an effect is given as its text. */
+  /** Return simultaneous events as sentences with names. If no event has a sentence, describe the actions. */
   sentences(events) {
     const said = events
       .filter((event) => event.kind !== "round")
@@ -90,7 +90,7 @@ function defaults(event) {
   };
 }
 
-// Actions in words until their effects are known: patterns of their texts, and sentences
+// Patterns of action texts, and a sentence for each pattern, for actions whose effects are not known yet.
 const ACTIONS = [
   [/^done$/, () => "goes on to the next part of the turn"],
   [/^attack (.+) > (.+)$/, ([, source, target]) => `attacks ${target} from ${source}`],
@@ -99,7 +99,7 @@ const ACTIONS = [
   [/^to (.+)$/, ([, target]) => `moves troops to ${target}`],
 ];
 
-/** Return an action that has no effect yet in words. */
+/** Return a sentence for the text of an action that has no effect yet. */
 function decided(text) {
   const [pattern, write] = ACTIONS.find(([pattern]) => pattern.test(text)) ?? [];
   return write ? write(text.match(pattern)) : `decides: ${text}`;
@@ -112,7 +112,7 @@ export const withInterval = (chance, interval) =>
   interval ? `${share(chance)} [${interval.map((end) => Math.round(100 * end)).join("–")}]` : share(chance);
 export const plural = (number, word) => `${number} ${word}${number === 1 ? "" : "s"}`;
 const placed = (verb) => (event, words) => `${verb} ${words.place(event.territory)}`;
-/** Return how much the dice changed the win probability of the attacker, if it is known. */
+/** Return the change of the attacker's win probability by the dice, in words, or "" if it is unknown. */
 const fortune = (luck) =>
   luck === undefined ? "" : ` (luck ${luck < 0 ? "−" : "+"}${Math.abs(100 * luck).toFixed(1)} %)`;
 const moved = (event, words) =>

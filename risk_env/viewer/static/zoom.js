@@ -44,7 +44,7 @@ export class Zoom {
     this.show(0, 0, this.map.width);
   }
 
-  /** Show the part of the map at (x, y) with this width, as far as the map reaches. */
+  /** Show the part of the map at (x, y) with this width, but no area outside the map. */
   show(x, y, width) {
     this.width = Math.min(Math.max(width, this.map.width / MOST), this.map.width);
     const height = (this.width * this.map.height) / this.map.width;
@@ -56,7 +56,7 @@ export class Zoom {
     set(this.button, "aria-pressed", this.isZoomed);
   }
 
-  /** Return the place on the map of a point of the screen. */
+  /** Return the map coordinates of a point on the screen. */
   place([x, y]) {
     const point = new DOMPoint(x, y).matrixTransform(this.board.getScreenCTM().inverse());
     return [point.x, point.y];
@@ -67,7 +67,7 @@ export class Zoom {
     return [box.left + box.width / 2, box.top + box.height / 2];
   }
 
-  /** Change the scale; the point of the screen keeps its place on the map. */
+  /** Change the scale. The map coordinates of this point on the screen do not change. */
   by(factor, point) {
     const [x, y] = this.place(point);
     const width = Math.min(Math.max(this.width / factor, this.map.width / MOST), this.map.width);
@@ -98,7 +98,7 @@ export class Zoom {
 
   down(event) {
     if (event.isPrimary) {
-      this.fingers.clear(); // a new gesture: the end of the last one may have been lost
+      this.fingers.clear(); // a new gesture; the end of the last gesture may have been missed
       this.moved = false;
     }
     this.fingers.set(event.pointerId, [event.clientX, event.clientY]);
