@@ -210,7 +210,7 @@ BAD: dict[str, tuple[Callable[[], Any], str]] = {
         lambda: model(
             [helper.make_node("MatMul", ["observation", "a"], ["x"])], outputs=[value("x", FLOAT, "N", 8)]
         ),
-        "an output logits or action",
+        r"the output logits \(float32\) or action \(int64\)",
     ),
     "shapes": (lambda: model(node("MatMul", ["a", "a"])), "do not match"),
 }

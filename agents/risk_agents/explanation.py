@@ -23,8 +23,8 @@ class PlanEstimate:
     games: int  # number of games played for the estimate
     chance: float  # estimated win probability of the seat, 0 to 1
     error: float  # standard error of `chance`
-    captures: tuple[tuple[str, str], ...]  # names of the source and the target of the plan's first attacks
-    words: str = ""  # the plan in words (`plan_words`), if they are known
+    captures: tuple[tuple[str, str], ...]  # names of the source and the target of each attack in one sample
+    words: str = ""  # description of the plan (`plan_words`), or "" if there is none
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,8 @@ class Explaining(Protocol):
 def plan_words(board: Board, drafts: Sequence[str], captures: Sequence[tuple[str, str]]) -> str:
     """Return a plan in words, such as `attack through Africa with the draft on Egypt`.
 
-    `drafts` are the territories that get troops, and `captures` are the attacks of the plan.
+    `drafts` are the names of the territories that get troops. `captures` contains the names of the source and
+    the target of each attack.
     """
     draft = f"draft on {_listed(drafts)}" if drafts else ""
     if not captures:

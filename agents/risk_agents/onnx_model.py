@@ -45,7 +45,7 @@ class Graph:
         return output
 
     def layer(self, inputs: str, weights: Array, bias: Array) -> str:
-        """Add a layer with rectified linear units (ReLU), and return the name of its output."""
+        """Add a fully connected layer with rectified linear units (ReLU); return the name of its output."""
         return self.add("Relu", self.add("Add", self.add("MatMul", inputs, weights), bias))
 
     def name(self, value: str, name: str) -> None:
@@ -73,9 +73,10 @@ def model_of(trained: TrainedFile) -> onnx.ModelProto:
 def policy_model(policy: PolicyFile) -> onnx.ModelProto:
     """Return the ONNX model of a policy.
 
-    The inputs are `observation`, float32 (N, D), and `action_mask`, int8 (N, n), as environments return them.
-    The outputs are `logits`, float32 (N, n), with -inf for illegal actions, and `action`, int64 (N,), the
-    actions that the compiled policy plays.
+    N is the number of decisions, D the size of an observation, and n the number of actions. The inputs are
+    `observation`, float32 (N, D), and `action_mask`, int8 (N, n), as environments return them. The outputs
+    are `logits`, float32 (N, n), with -inf for illegal actions, and `action`, int64 (N,), the actions that
+    the compiled policy plays.
     """
     network, graph = policy.network, Graph()
     spec, n = network.spec, policy.layout.num_actions
@@ -173,7 +174,7 @@ def _name_outputs(graph: Graph, policy: PolicyFile, codes: str, logits: str, leg
     In phases that never occurred in training, the action is the last legal action.
     """
     graph.name(graph.add("Where", legal, logits, _float(-np.inf)), LOGITS)
-    first = TERRITORY_WIDTH * policy.layout.territories  # the phase has the first global columns
+    first = TERRITORY_WIDTH * policy.layout.territories  # the first global columns are the phase
     phases = graph.add("Gather", codes, first + np.flatnonzero(policy.unfamiliar), axis=1)
     unfamiliar = graph.add(
         "Cast", graph.add("ReduceSum", phases, np.array([1]), keepdims=1), to=TensorProto.BOOL

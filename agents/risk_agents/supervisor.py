@@ -1,4 +1,4 @@
-"""Stand-alone script that runs an agent's command, and kills it with all its children when the caller ends.
+"""Stand-alone script that runs an agent's command, and kills all of its processes when the caller ends.
 
     python -I -S supervisor.py LIFELINE LIMITS COMMAND ...
 
@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import Any
 
 NETWORK = "network"  # key of LIMITS; if the value is false, the command gets its own, empty network
-GROUP, GROUP_MEMORY = "group", "group memory"  # parent folder of a control group; memory limit, in bytes
+GROUP, GROUP_MEMORY = "group", "group memory"  # keys of LIMITS: parent folder of the control group; bytes
 SETUP_FAILED = 125
 NOT_STARTED = 127  # the status with which shells report a command that is not found
 ENDED = 126  # exit status if the lifeline was closed
@@ -177,7 +177,7 @@ def _set_process_option(option: int, value: int) -> None:
 
 
 def _let_go_of_the_streams() -> None:
-    """Close this process's standard streams, so that only the command keeps the streams open."""
+    """Replace this process's standard streams, so that only the command keeps the caller's pipes open."""
     nothing = os.open(os.devnull, os.O_RDWR)
     for stream in range(3):
         os.dup2(nothing, stream)
