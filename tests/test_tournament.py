@@ -808,7 +808,7 @@ def test_a_summary_of_games_worked_out_by_hand() -> None:
     assert agents["first"].win_rate_by_order == (0.5, 0.5)
     assert not any("at least" in line for line in remarks(config, summary))
     assert any(
-        "first finished ahead of everybody" in line
+        "first finished ahead of all other agents" in line
         for line in remarks(config, summarise(config, results[:1]))
     )
 
