@@ -62,7 +62,7 @@ _FOREIGN = 0x40000000  # first system call number of the x32 interface
 
 
 def main(user: int, command: list[str]) -> int:
-    """Drop the privileges, then replace this process with the command."""
+    """Drop the privileges, then replace this process with the command; return SETUP_FAILED after an error."""
     try:
         if user >= 0:
             _become(user)

@@ -23,13 +23,13 @@ class PlanEstimate:
     games: int  # number of games played for the estimate
     chance: float  # estimated win probability of the seat, 0 to 1
     error: float  # standard error of `chance`
-    captures: tuple[tuple[str, str], ...]  # names of the source and the target of each attack in one sample
+    captures: tuple[tuple[str, str], ...]  # source and target of each attack in one sampled game, by name
     words: str = ""  # description of the plan (`plan_words`), or "" if there is none
 
 
 @dataclass(frozen=True)
 class Explanation:
-    """The plans that an agent considered, and the plan that it chose."""
+    """The plans that an agent considered, and the chosen plan."""
 
     seat: int
     round: int
@@ -68,13 +68,13 @@ def plan_words(board: Board, drafts: Sequence[str], captures: Sequence[tuple[str
 
 
 def _area(board: Board, territory: str) -> str:
-    """Return the continent of a territory, or the territory itself outside all continents."""
+    """Return the name of a territory's continent, or `territory` if the territory is in no continent."""
     continent = board.continents[board.continent_of[board.territory(territory)]]
     return territory if continent == OUTSIDE else continent
 
 
 def _listed(names: Sequence[str]) -> str:
-    """Join the different names; if more than MOST_NAMED differ, end with a number such as "3 more"."""
+    """Join the different names; if there are more than MOST_NAMED, end with a number such as "3 more"."""
     different = list(dict.fromkeys(names))
     if len(different) > MOST_NAMED:
         different[MOST_NAMED - 1 :] = [f"{len(different) - MOST_NAMED + 1} more"]

@@ -101,7 +101,7 @@ class ExternalAgent(Agent):
         return reply
 
     def over(self, outcome: dict[str, Any], events: Sequence[Event] = ()) -> bool:
-        """Send the result and the last events to the program; return False if they cannot be sent."""
+        """Send the result and the last events to the program; return False if the program has failed."""
         try:
             self._tell({"type": "over", **outcome, **self._exchange.news(events)})
         except ProgramFault:

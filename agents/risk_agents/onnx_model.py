@@ -118,9 +118,10 @@ def value_model(value: BeamValueFile) -> onnx.ModelProto:
 
 
 def _territory_features(graph: Graph, spec: FeatureSpec, codes: str) -> str:
-    """Add the features of all territories, float32 (N, T, 2 F).
+    """Add the features of all T territories, float32 (N, T, 2 F).
 
-    The features of a territory are its own features and the scaled sum of its neighbours' own features.
+    The first F features describe the territory. The other F features are the scaled sums of the features of
+    all neighbours.
     """
     T = spec.num_territories
     columns = graph.add("Slice", codes, np.array([0]), np.array([TERRITORY_WIDTH * T]), np.array([1]))

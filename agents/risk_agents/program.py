@@ -25,7 +25,7 @@ from risk_env.children import environment_of_programs
 from risk_env.streams import prepare_streams
 from risk_env.text.escape import for_terminal
 
-LONGEST_LINE = 1 << 20  # maximum length of an answer, in bytes
+LONGEST_LINE = 1 << 20  # maximum length of a reply, in bytes
 LONGEST_LIMIT = 1e6  # largest time limit, in seconds (eleven days)
 SHOW_ERRORS = "RISK_ENV_SHOW_STDERR"  # environment variable; if set, the process's standard error is shown
 KEPT_ERRORS = 1 << 13  # maximum size of the kept last part of standard error, in bytes
@@ -49,18 +49,18 @@ class ProgramFault(RuntimeError):
 
 
 def brief(value: Any) -> str:
-    """Format an untrusted value of any size or depth in at most about 80 characters."""
+    """Format an untrusted value of any size or depth as a short text."""
     return for_terminal(_brief.repr(value))
 
 
 def check_limit(name: str, seconds: float) -> None:
-    """Raise ValueError unless `seconds` is a valid time limit."""
+    """Raise ValueError unless `seconds` is above 0 and at most LONGEST_LIMIT."""
     if not 0 < seconds <= LONGEST_LIMIT:
         raise ValueError(f"{name}={seconds!r}: must be more than 0 and at most {LONGEST_LIMIT:,.0f} seconds")
 
 
 class Program:
-    """Running process that exchanges lines with the caller, and is killed if an answer is late."""
+    """Running process that exchanges lines with the caller, and is killed if a reply is late."""
 
     def __init__(
         self,
@@ -101,7 +101,7 @@ class Program:
             self._streams.register(stream, select.POLLIN)
 
     def tell(self, message: dict[str, Any], limit: float) -> None:
-        """Send a message that has no answer.
+        """Send a message that has no reply.
 
         Raises ProgramFault if the process ends, or does not read the message within `limit` seconds.
         """

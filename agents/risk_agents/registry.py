@@ -32,8 +32,8 @@ from risk_env.players import AgentFactory, Named, Policy, as_agent, close_made, 
 
 PROGRAM = "cmd:"
 MODEL = "llm:"
-KEPT_OUT = "kept_out:"  # opponents of benchmarks (`risk_agents.kept_out`)
-TACTICIAN = "tactician:"  # `tactician` with the state value in a file
+KEPT_OUT = "kept_out:"  # prefix of the specs of kept-out opponents (`risk_agents.kept_out`)
+TACTICIAN = "tactician:"  # prefix of the spec of `tactician` with the state value in a file
 HUMAN = "human"  # spec of a person at the terminal
 # Specs that `load` accepts in addition to names
 SPECS = "file.py:Class, a trained file (.zip, .npz, .onnx), 'cmd:program', llm:MODEL"
@@ -95,7 +95,7 @@ def load_bot(spec: str) -> CompiledBot:
     """Return the compiled bot of a spec that names no program, model or Python file.
 
     The function is for specs in configurations and checkpoints, which may be untrusted. Raises ValueError for
-    specs that would run other code, and for players that are not compiled bots.
+    specs of programs, language models and Python files, and for players that are not compiled bots.
     """
     bot = None if spec == HUMAN or starts_code(spec) else load(spec)
     if not isinstance(bot, CompiledBot):

@@ -142,12 +142,12 @@ def _print(game: Game, line: str, arguments: argparse.Namespace) -> None:
         print(for_terminal(line))
     if arguments.luck:
         luck = 100 * meter_for(game).luck(game.beginning().records, [game.actions])[0]
-        print(f"luck: seat 0 {luck[0]:+.1f} %, seat 1 {luck[1]:+.1f} %")
+        print(f"luck (gain in win probability): seat 0 {luck[0]:+.1f} %, seat 1 {luck[1]:+.1f} %")
 
 
 def reviewed(game: Game, names: Sequence[str]) -> Review:
     """Review a game, print the review, and return it."""
-    from risk_agents.review import review  # takes a second
+    from risk_agents.review import review  # slow import, about one second
     from risk_agents.review.report import lines
 
     total = sum(event.kind == "turn" for event in game.events())

@@ -63,7 +63,7 @@ _ANY = ("true",)  # command that tests whether a process can start
 class SandboxError(ValueError):
     """Error for an unknown level, or for a restriction that this machine cannot enforce.
 
-    The message names the missing part.
+    The message names the unknown level or the missing part.
     """
 
 
@@ -111,7 +111,7 @@ def sandbox(level: str | None) -> Sandbox:
     closed = Sandbox(limits, bubblewrap)
     problem = _bubblewrap_problem(closed)
     if not problem:
-        walls = "no network, no access to your files and processes, and writing only to temporary files"
+        walls = "no network, no access to your files and processes, write access only to temporary files"
         return closed._replace(says=f"{walls} (bubblewrap); {_limits_in_words(limits)}")
     if level == STRICT:
         raise SandboxError(
@@ -126,7 +126,7 @@ def sandbox(level: str | None) -> Sandbox:
 
 
 def _bubblewrap_problem(closed: Sandbox) -> str:
-    """Return the reason why bubblewrap cannot enforce the sandbox on this machine, or "" if it can."""
+    """Return the reason why bubblewrap cannot enforce the sandbox on this machine, or "" if there is none."""
     if not closed.bubblewrap:
         return "bwrap is not installed" if sys.platform == "linux" else "bubblewrap runs only on Linux"
     problem = _problem(closed)
@@ -209,7 +209,8 @@ def _walls(shown: Sequence[str]) -> list[str]:
         os.getcwd(),
     )
     parents = {str(parent): None for path in (*bound, f"{cwd}/it") for parent in reversed(Path(path).parents)}
-    walls += [word for parent in parents for word in ("--dir", parent)]  # without --dir, only root can enter
+    # Without --dir, only root could enter the parent folders
+    walls += [word for parent in parents for word in ("--dir", parent)]
     for path in bound:
         is_link = path in _SYSTEM and os.path.islink(path)
         walls += ["--symlink", os.readlink(path), path] if is_link else ["--ro-bind-try", path, path]

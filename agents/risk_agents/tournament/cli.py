@@ -153,7 +153,7 @@ def _parser() -> argparse.ArgumentParser:
         action="store_true",
         help="with --resume: run the programs and query the language models that the file names",
     )
-    add("--quiet", action="store_true", help="do not show a progress bar")
+    add("--quiet", action="store_true", help="do not print the configuration and the progress")
     return parser
 
 
@@ -279,7 +279,7 @@ def _config(wanted: dict[str, Any], level: str | None) -> TournamentConfig:
     agents = split_agents(wanted["agents"])
     if wanted["against"] is not None:
         if len(agents) != 1:
-            raise ValueError(f"--agents names {len(agents)} agents; with --against it must name one")
+            raise ValueError(f"--agents names {len(agents)} agents; with --against it must name exactly one")
         agents.append(wanted["against"])
     names = ("seed", "time_limit", "fresh", "game_time", "fixed_seats", "copies", "record", "luck")
     options = {name: wanted[name] for name in names}
@@ -495,7 +495,8 @@ def show_agents(argv: Sequence[str]) -> None:
     )
     _add_sandbox(parser)
     arguments = parser.parse_args(argv)
-    table = Table("agent", "version", "kind", "", box=None, pad_edge=False)
+    last = "spec" if arguments.agents else "description"
+    table = Table("agent", "version", "kind", last, box=None, pad_edge=False)
     for row in _tried(arguments) if arguments.agents else _registered():
         table.add_row(*(Text(for_terminal(cell)) for cell in row))
     Console(width=None if sys.stdout.isatty() else 160).print(table)

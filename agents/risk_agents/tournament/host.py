@@ -7,7 +7,7 @@ reply with a result or an error.
     {"id": 7, "type": "act", "seat": 1, "record": "..."}        {"id": 7, "result": 42}
 
 If the agent reads `view.events`, its process requests the events that the process does not know yet, at most
-once per decision:
+once per decision. In both examples, the left message goes to the process, and the right message comes back:
 
     {"id": 7, "events": [...]}                                  {"id": 7, "wants": "events", "since": 120}
 """
@@ -51,14 +51,14 @@ REHEARSED_ROUNDS = 10  # maximum number of rounds of a rehearsal
 NO_DEAL = 1 << 62  # number of the deal of rehearsals, which no tournament plays
 Request = Callable[[dict[str, Any]], dict[str, Any]]
 
-_UNPREPARED: set[str] = set()  # specs whose process ended during a preparation; they do not prepare again
+_UNPREPARED: set[str] = set()  # specs whose process ended in the preparation, which is not repeated
 
 
 class Host:
     """Handle of an agent's process in the tournament's process.
 
     A `Host` starts the agent's process, sends requests, and kills the process if a reply is late. All methods
-    that send requests raise ProgramFault if the agent or the process fails; `prepare` does not.
+    that send requests, except `prepare`, raise ProgramFault if the agent or the process fails.
     """
 
     def __init__(

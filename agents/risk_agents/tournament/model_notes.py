@@ -6,7 +6,7 @@ from typing import Any
 
 from risk_agents.tournament.results import GameResult
 
-Notes = Sequence[Mapping[str, Any] | None]  # notes of one game by seat; None for an agent that is no model
+Notes = Sequence[Mapping[str, Any] | None]  # notes of one game by seat; None if the agent is not a model
 MOST = 1e12  # largest number in the notes of a game
 MOST_KINDS = 10  # maximum number of kinds of failures
 ADDED = ("turns", "exchanges", "illegal", "fallbacks", "tokens_in", "tokens_out", "money", "seconds")

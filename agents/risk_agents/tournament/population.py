@@ -24,7 +24,7 @@ from risk_agents.tournament.summary import Estimate, Games, estimates, pairs
 from risk_env.arrays import Array, Floats
 
 SAMPLES = 200  # number of bootstrap samples over deals
-MUTATION = 0.01  # probability of a change to a worse agent; a change to a better agent has 1 - MUTATION
+MUTATION = 0.01  # probability of a change to a worse agent; 1 - MUTATION for a change to a better agent
 _TOLERANCE = 1e-9
 MOST_CYCLES = 5  # maximum number of cycles that are shown
 

@@ -306,7 +306,7 @@ def _lengths(axes: Any, summary: Summary) -> None:
 PLOTS: dict[str, Callable[[Any, Summary], None]] = {
     "Ratings with 95 % intervals": _ratings,
     "Win rates with 95 % intervals": _rates,
-    "Row finished before column, %": _payoff,
+    "Games in which the row's agent finished before the column's agent, %": _payoff,
     "Win rate by turn order": _orders,
     "Length of the games": _lengths,
 }
