@@ -1,8 +1,8 @@
 """ONNX models as policies: the spec `model.onnx` names a player that follows the model (docs/onnx.md).
 
 A model may be untrusted. The file is read as data, and checked before onnxruntime loads the model. The checks
-cover the size of the file, the inputs and outputs, the operators, and the size of every computed value.
-onnxruntime runs the model in one thread.
+cover the size of the file, the inputs and outputs, the operators, and the size of every computed value. The
+model runs in one thread.
 """
 
 import hashlib

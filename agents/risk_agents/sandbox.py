@@ -235,8 +235,8 @@ def installation(prefix: str) -> list[str]:
 def shown_with(path: str | Path) -> str:
     """Return the path that a sandbox shows for a bot's file: the file's folder, or only the file.
 
-    Only the file is shown if the folder is shared, which means that the folder is or contains the working
-    folder, the home or the folder of temporary files. If `path` itself is a shared folder, return "".
+    A folder is shared if it is or contains the working folder, the home or the folder of temporary files. If
+    the folder is shared, only the file is shown. If `path` itself is a shared folder, return "".
     """
     file = Path(path).absolute()
     folder = file if file.is_dir() else file.parent

@@ -49,8 +49,8 @@ def chances_by_play(rules: Rules, board: Board, bot: str, games: int = GAMES) ->
 def shares(winners: npt.NDArray[np.integer], alive: npt.NDArray[np.bool_]) -> Floats:
     """Return the share of games that each seat won, float64 (P,).
 
-    `winners` contains the winner of each game, and `alive`, bool (P,), is True for the seats that count
-    equally in a game without a winner (-1).
+    `winners` contains the winner of each game, or -1. A game without a winner counts equally for all seats
+    that are True in `alive`, bool (P,).
     """
     won = np.bincount(winners[winners >= 0], minlength=len(alive))
     return (won + (len(winners) - won.sum()) * alive / alive.sum()) / len(winners)

@@ -21,7 +21,7 @@ from risk_env.bounded_io import shortened
 from risk_env.players import PlayerFault, closed_on_error
 from risk_env.text_env import TextMatch
 
-OPEN = "open"  # opponent that stands for another client
+OPEN = "open"  # name of an opponent that stands for another client
 MOST_GAMES = 256  # maximum number of games at once
 MOST_OF_CLIENT = 16  # maximum number of games of a client; a further game ends the least recently used game
 MOST_DECISIONS = 10_000  # maximum number of decisions of a game; the history then takes about 15 MB

@@ -3,8 +3,9 @@
 Players differ most in two habits: the number of captures per turn, and trades of cards before a trade is
 obligatory. `Opponents` counts captures and trades in the events of a game, and compares the counts with the
 habits of the players. The file `habits.json`, which `research/habits.py` writes, contains these habits. The
-probabilities are Bayesian, with a uniform prior. The bot or person at a seat may be none of these players.
-Therefore the evidence has the weight TRUST, and every player keeps a small probability (DOUBT).
+probabilities follow from Bayes' theorem with a uniform prior. The bot or person at a seat may be none of
+these players. Therefore the evidence has the weight TRUST, and every player keeps a small probability
+(DOUBT).
 """
 
 from __future__ import annotations
@@ -73,7 +74,7 @@ class Opponents:
         self._seen = 0
 
     def watch(self, events: Sequence[Event]) -> None:
-        """Take note of the new events of the game; `events` are all events of the game so far."""
+        """Count the new events of the game; `events` are all events of the game so far."""
         for event in events[self._seen :]:
             if 0 <= event.seat < MAX_SEATS:
                 self._counters[event.seat].count(event)

@@ -43,12 +43,11 @@ PLANS = {
 }
 NAMES = tuple(PLANS)
 TABLE = np.array(list(PLANS.values()))  # int64 (plans, 4)
-SET_UP = NAMES.index(
-    "breaker"
-)  # plan that places the first troops, and decides during the turns of other seats
+# Plan that places the first troops, and decides during the turns of other seats
+SET_UP = NAMES.index("breaker")
 FOR_THE_REST = 4  # the first FOR_THE_REST plans can play the rest of a turn that another plan began
-# Memory of a bot that follows plans, after the memory of the plan: round in which the plan was chosen plus 1,
-# number of the plan, and number of decisions about attacks
+# Memory of a bot that follows plans, after the memory of the plan: one more than the round in which the plan
+# was chosen, the number of the plan, and the number of decisions about attacks
 ROUND = beam.MEMORY
 NUMBER = ROUND + 1
 ATTACKS = NUMBER + 1
@@ -149,7 +148,7 @@ def drafted_action(plan, game, board, rules, seat):
 
 @kernel
 def place_of(plan, game, board, seat):
-    """Return the territory to which a plan drafts, or NONE if the seat has too few such territories."""
+    """Return the territory to which a plan drafts, or NONE if the seat has too few border territories."""
     left = TABLE[plan, PLACE]
     for territory in range(board.num_territories):
         if has(game.owned[seat], territory) and not is_inland(game, board, seat, territory):

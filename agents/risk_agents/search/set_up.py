@@ -84,7 +84,7 @@ class Claims:
         self._choice.prepare()
 
     def reset(self) -> None:
-        """Begin a new game with a new SETTLER, so that earlier games do not change its random numbers."""
+        """Begin a new game with a new SETTLER, whose random numbers do not depend on earlier games."""
         self._settler = SeatedBot(SETTLER, seed=0)
 
     def act(self, view: View) -> int | None:

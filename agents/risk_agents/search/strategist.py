@@ -157,7 +157,7 @@ class Strategist(Agent):
     def _sit_down(self, rules: Rules, board: Board) -> None:
         """Choose plans, players and judges for games with these rules on this map.
 
-        In duels, DUEL_JUDGE evaluates the position after each turn, unless `find_judge` is not the default.
+        If `find_judge` is the default, DUEL_JUDGE evaluates the position after each turn of a duel.
         """
         if self._table == (rules, board):
             return
@@ -278,9 +278,9 @@ class Strategist(Agent):
     ) -> tuple[list[int], list[Array], Array]:
         """Rank plans by sequential halving: each round plays equally many games, and drops half of the plans.
 
-        Returns three things: the plans, with the best plan first; the values of the games of each plan, by
-        number of the plan; and the samples of the first round. `memory` is the memory of `plans[0]` in this
-        turn if this plan has begun the turn, else None.
+        Returns a tuple of the ranked plans, the results and the samples of the first round. The ranked plans
+        begin with the best plan. The results are the values of the games of each plan, by number of the plan.
+        `memory` is the memory of `plans[0]` in this turn if this plan has begun the turn, else None.
         """
         memories = None if memory is None else {plans[0]: memory}
         ranked, results, samples = list(plans), [np.zeros(0) for _ in self._plans], []

@@ -207,8 +207,8 @@ def _agents(config: TournamentConfig, games: Games, results: Sequence[GameResult
 def _luck_gain(games: Games) -> float | None:
     """Return the variance of win rates over deals, divided by the variance of adjusted rates.
 
-    Returns None if the luck of a game is unknown, if there is only one agent or one deal, or if the adjusted
-    rates have no variance.
+    Returns None if the luck of a game is unknown, or if there is only one agent or one deal. Also returns
+    None if the adjusted rates have no variance.
     """
     if games.luck is None or games.num_agents == 1 or games.num_deals < 2:
         return None

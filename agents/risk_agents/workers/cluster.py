@@ -29,7 +29,7 @@ from risk_agents.workers.executor import RETRIES, Limits, WorkExecutor, WorkLost
 RAY = "ray"
 PACKAGES = ("risk_env", "risk_agents", "risk_training")  # packages that must be the same on all machines
 NEEDED = ("raylet", "gcs_server")  # processes that every Ray session needs
-GUARDED = 1.0  # time between two checks of these processes, in seconds
+GUARDED = 1.0  # time between two checks of the processes in NEEDED, in seconds
 CONTINUE = "finished work is saved; continue with --resume"
 WATCHED = 5.0  # maximum time between two checks for work that takes too long, in seconds
 # Environment variables for a Ray session that this process starts. `_system_config` is not used, because Ray
@@ -39,9 +39,8 @@ OWN_SETTINGS = {
     "RAY_idle_worker_killing_time_threshold_ms": "600000",
     # Niceness of local processes (Ray's default: 15, which is below all other work on the machine)
     "RAY_worker_niceness": "0",
-    # The following features are not needed, and take time from the workers on a small machine. They are event
-    # times, metrics, the history of tasks for the dashboard, and reports to other machines every 100 to
-    # 1,000 ms (Ray's defaults).
+    # The rest saves time on a small machine. Event times, metrics and the history of tasks for the dashboard
+    # are turned off. Reports to other machines are less frequent than Ray's defaults (100 to 1,000 ms).
     "RAY_event_stats": "0",
     "RAY_enable_metrics_collection": "0",
     "RAY_task_events_report_interval_ms": "0",
@@ -62,7 +61,7 @@ class _Piece(Future[Any]):
 
     number: int
     function: Callable[..., Any]
-    arguments: tuple[Any, ...]  # arguments of `_run_piece` after the names
+    arguments: tuple[Any, ...]  # arguments of `_run_piece` after `name` and `attempt`
     before: _Piece | None = None  # previous piece of its chain, until this piece has ended
     following: list[_Piece] = field(default_factory=list)  # next pieces, until this piece has ended
     reference: Any = None  # Ray's reference to the result of the latest attempt
@@ -416,11 +415,12 @@ def _connect(ray: Any, address: str | None, processors: int | None) -> OwnRay | 
         "logging_level": "critical",
     }
     variables = {"PYTHONPATH": path, "OMP_NUM_THREADS": "1"}
-    is_own = address is None and "RAY_ADDRESS" not in os.environ  # otherwise Ray would join a running session
+    is_own = address is None and "RAY_ADDRESS" not in os.environ
     if address is None:
         options["num_cpus"] = processors
     own = OwnRay(ray) if is_own else None
     if own:
+        # Without "local", Ray would join a running session
         address, options["_temp_dir"] = "local", own.folder
     elif address is None:
         options["runtime_env"] = {"env_vars": variables}

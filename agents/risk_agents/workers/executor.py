@@ -27,7 +27,7 @@ def in_order(
 ) -> Iterator[Any]:
     """Yield `function(*piece)` for each piece, in order.
 
-    The number of submitted pieces is at most twice the number of pieces that can run at once.
+    At most twice as many pieces are submitted at a time as the executor can run at once.
     """
     following, results, work = iter(pieces), deque[Future[Any]](), WorkInProgress(executor, executor.size)
     while True:
@@ -80,9 +80,9 @@ class Limits:
     """Time limits of pieces of work.
 
     A piece that takes longer than its limit is assumed to hang, and starts again elsewhere. If `limit` is
-    None, the limit is LONGER times the time of the longest piece of the same function so far, but at least
-    `least` seconds. There is then no limit until a piece of the function has ended. Raises ValueError unless
-    `limit` is None or a number of seconds above 0.
+    None, the limit is LONGER times the time of the longest earlier piece of the same function. This limit is
+    at least `least` seconds, and does not apply until a piece of the function has ended. Raises ValueError
+    unless `limit` is None or a number of seconds above 0.
     """
 
     def __init__(self, limit: float | None = None) -> None:
