@@ -175,7 +175,7 @@ def _name_outputs(graph: Graph, policy: PolicyFile, codes: str, logits: str, leg
     In phases that never occurred in training, the action is the last legal action.
     """
     graph.name(graph.add("Where", legal, logits, _float(-np.inf)), LOGITS)
-    first = TERRITORY_WIDTH * policy.layout.territories  # the first global columns are the phase
+    first = TERRITORY_WIDTH * policy.layout.territories  # the first global columns encode the phase
     phases = graph.add("Gather", codes, first + np.flatnonzero(policy.unfamiliar), axis=1)
     unfamiliar = graph.add(
         "Cast", graph.add("ReduceSum", phases, np.array([1]), keepdims=1), to=TensorProto.BOOL

@@ -118,7 +118,7 @@ def load_opponent(spec: str, named: Collection[str] = ()) -> CompiledBot | Polic
 
 
 class UnnamedCodeError(ValueError):
-    """Error for a spec in a file that would run code, and that the user did not name."""
+    """Error for the spec of a program, a language model or a Python file that the user did not name."""
 
     def __init__(self, spec: str) -> None:
         super().__init__(

@@ -194,7 +194,10 @@ def _tasks_of(user: int) -> int:
 
 
 def _walls(shown: Sequence[str]) -> list[str]:
-    """Return bubblewrap's arguments for a read-only file system with only `shown`, and a writable home."""
+    """Return bubblewrap's arguments for a read-only file system and a writable home.
+
+    The file system contains system files, this Python installation and the paths `shown`.
+    """
     walls = [*_SEPARATE, "--die-with-parent", "--new-session", "--cap-drop", "ALL"]
     if _is_root():  # `confine` needs these capabilities to change the user, and drops them
         walls += ["--cap-add", "CAP_SETUID", "--cap-add", "CAP_SETGID"]

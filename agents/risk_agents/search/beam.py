@@ -199,7 +199,7 @@ def draft_roots(game, first, tree, evaluator):
     """Add a root to the tree for each place to draft to, at most MOST_ROOTS; return the number of roots.
 
     Inland territories and territories in `tree.passed` are skipped. In a root, the whole draft is on the
-    root's place or, if `first` is not NONE, half of the draft is on `first`.
+    root's place. If `first` is not NONE, half of the draft is on `first`, and the rest on the root's place.
     """
     board, rules, seat, nodes = evaluator.board, evaluator.rules, evaluator.seat, tree.nodes
     count = 0

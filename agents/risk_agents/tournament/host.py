@@ -7,7 +7,8 @@ reply with a result or an error.
     {"id": 7, "type": "act", "seat": 1, "record": "..."}        {"id": 7, "result": 42}
 
 If the agent reads `view.events`, its process requests the events that the process does not know yet, at most
-once per decision. In both examples, the left message goes to the process, and the right message comes back:
+once per decision. In both examples, the left message goes to the process, and the right message comes from
+the process:
 
     {"id": 7, "events": [...]}                                  {"id": 7, "wants": "events", "since": 120}
 """

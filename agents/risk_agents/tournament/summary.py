@@ -22,7 +22,7 @@ class Estimate:
 
 @dataclass(frozen=True)
 class AgentSummary:
-    """Results of an agent over all seats that the agent has played, also several seats of one game."""
+    """Results of an agent over all seats that the agent has played, including several seats of one game."""
 
     label: str
     version: str

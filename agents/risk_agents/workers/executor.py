@@ -79,10 +79,10 @@ class WorkInProgress:
 class Limits:
     """Time limits of pieces of work.
 
-    A piece that takes longer than its limit is assumed to hang, and starts again elsewhere. If `limit` is
-    None, the limit is LONGER times the time of the longest earlier piece of the same function. This limit is
-    at least `least` seconds, and does not apply until a piece of the function has ended. Raises ValueError
-    unless `limit` is None or a number of seconds above 0.
+    A piece that takes longer than its time limit is assumed to hang, and starts again elsewhere. If `limit`
+    is None, the time limit is LONGER times the time of the longest earlier piece of the same function. This
+    time limit is at least `least` seconds, and does not apply until a piece of the function has ended. Raises
+    ValueError unless `limit` is None or a number of seconds above 0.
     """
 
     def __init__(self, limit: float | None = None) -> None:
