@@ -204,7 +204,7 @@ def test_rates_without_luck_and_their_test_worked_out_by_hand() -> None:
     assert agents["first"].win_rate.value == 0.75
     assert agents["first"].adjusted and agents["first"].adjusted.value == 0.75 - first_luck
     assert "win % without luck" in grids(summary)[0][1]
-    assert any("the luck of dice and cards is subtracted" in line for line in remarks(config, summary))
+    assert any("without the luck of dice and cards" in line for line in remarks(config, summary))
     games = [sprt.Played(r.deal, r.seats, r.winner, r.luck or ()) for r in results]
     # first wins both games of deal 0 and one of deal 1; each deal's score counts its luck twice
     assert sprt.scores(games, 2).tolist() == [1.0 - 0.75, 0.0 + 0.5]

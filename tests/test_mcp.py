@@ -155,7 +155,7 @@ def test_odds_rules_history_and_resources_are_there() -> None:
     ("tool", "arguments", "problem"),
     [
         ("new_game", {"options": {"num_players": 3}}, "is the number of opponents"),
-        ("new_game", {"options": {"max_rounds": 1001}}, "max_rounds=1001: must be at most 1000 here"),
+        ("new_game", {"options": {"max_rounds": 1001}}, "max_rounds=1001: must be at most 1000 on"),
         ("new_game", {"preset": "chess"}, "preset='chess' is unknown"),
         ("new_game", {"opponents": ["cmd:rm -rf /"]}, "choose one of open"),
         ("new_game", {"opponents": ["evil.py:Bot"]}, "choose one of open"),

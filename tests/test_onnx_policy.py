@@ -13,6 +13,7 @@ from onnx import TensorProto, helper, numpy_helper  # noqa: E402 (after the chec
 
 from risk_agents import export, onnx_policy, registry  # noqa: E402
 from risk_agents.onnx_policy import OnnxPolicy  # noqa: E402
+from risk_agents.search import judges  # noqa: E402
 from risk_agents.tournament import Store, conduct, make_config  # noqa: E402
 from risk_env import Rules, load_map  # noqa: E402
 from risk_env.arena import play  # noqa: E402
@@ -75,6 +76,13 @@ def test_a_tournament_plays_models_in_lanes(tmp_path: Path) -> None:
     assert len(results) == 12 and not any(result.forfeit_kind for result in results)
     assert all(sum(result.seconds) > 0 for result in results)
     store.close()
+
+
+def test_a_state_value_is_not_exported(tmp_path: Path) -> None:
+    path = tmp_path / "value.onnx"
+    with pytest.raises(ValueError, match="a state value cannot be exported to ONNX"):
+        export.main([str(judges.FILE), "--onnx", str(path)])
+    assert not path.exists()
 
 
 @pytest.mark.long
@@ -210,7 +218,7 @@ BAD: dict[str, tuple[Callable[[], Any], str]] = {
         lambda: model(
             [helper.make_node("MatMul", ["observation", "a"], ["x"])], outputs=[value("x", FLOAT, "N", 8)]
         ),
-        "an output logits or action",
+        r"the output logits \(float32\) or action \(int64\)",
     ),
     "shapes": (lambda: model(node("MatMul", ["a", "a"])), "do not match"),
 }

@@ -609,7 +609,7 @@ def test_wrong_arguments_are_named(
 def test_resume_takes_nothing_else(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
         main(["play", "--resume", "x.json", "--seed", "3"])
-    assert "cannot be combined with seed" in capsys.readouterr().err
+    assert "cannot be combined with --seed" in capsys.readouterr().err
 
 
 def test_the_command_plays_and_resumes(

@@ -163,7 +163,7 @@ def test_copies_play_every_line_up_in_whole_deals() -> None:
     assert schedule[:8] == config.schedule(8)
     for agent in range(2):  # every seat equally often
         assert len({sum(pairing.seats[seat] == agent for pairing in schedule) for seat in range(3)}) == 1
-    with pytest.raises(ValueError, match="copies=True: fixed_seats and `against`"):
+    with pytest.raises(ValueError, match="copies=True cannot be combined with fixed_seats"):
         make_config(["random", "grower"], Rules.preset("classic", 3), "tiny", copies=True, duel=True)
 
 

@@ -121,7 +121,7 @@ def test_bots_of_configurations_run_no_other_code(tmp_path: Path) -> None:
         with pytest.raises(ValueError, match="is not a compiled bot"):
             registry.load_bot(spec)
     for spec in (f"{file}:Bot", "cmd:true", "llm:model"):
-        with pytest.raises(registry.UnnamedCodeError, match="was not named here"):
+        with pytest.raises(registry.UnnamedCodeError, match="was not named explicitly"):
             registry.load_opponent(spec, ["cmd:false"])
     assert isinstance(registry.load_opponent("cmd:true", ["cmd:true"]), AgentFactory)
     value = Path(registry.__file__).parent / "learned" / "policies" / "strategist.npz"

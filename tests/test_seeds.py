@@ -88,7 +88,8 @@ def test_a_best_response_to_an_agent_in_python(tmp_path: Path, capsys: pytest.Ca
 
     resume = ["train", "--resume", str(folder), "--steps", "768"]
     assert main(resume) == 2
-    assert f"was not named here. If you trust this agent, add --against {spec}" in capsys.readouterr().err
+    error = capsys.readouterr().err
+    assert f"was not named explicitly. If you trust this agent, add --against {spec}" in error
     assert main([*resume, "--against", spec]) == 0
     assert "after 768 steps" in capsys.readouterr().out and read_log(folder)[-1]["time/steps"] == 768
 

@@ -472,7 +472,7 @@ ALTERED = (  # statements that alter a file, and what is said of it
     ("ALTER TABLE games DROP COLUMN turns", "must contain only the tables"),
     ("CREATE TRIGGER t AFTER INSERT ON games BEGIN DELETE FROM games; END", "must contain only the tables"),
     ("DELETE FROM setting", "must have one row of two strings"),
-    ("UPDATE setting SET arguments = '[]'", "setting must be a JSON object"),
+    ("UPDATE setting SET arguments = '[]'", "'setting' must be a JSON object"),
     ("UPDATE setting SET arguments = '{\"games\": 1e99}'", "games is 1e\\+99, but must be from 1"),
     ("UPDATE setting SET setting = '" + "[" * 50_000 + "'", "recursion"),
     ("UPDATE setting SET setting = '{}'", "schema is None; this version reads tournaments of schema 1"),
@@ -808,7 +808,7 @@ def test_a_summary_of_games_worked_out_by_hand() -> None:
     assert agents["first"].win_rate_by_order == (0.5, 0.5)
     assert not any("at least" in line for line in remarks(config, summary))
     assert any(
-        "first finished ahead of everybody" in line
+        "first finished ahead of all other agents" in line
         for line in remarks(config, summarise(config, results[:1]))
     )
 

@@ -12,7 +12,7 @@ _LABELLED = re.compile(r"([\w .+\-\x80-\U0010ffff]+)=(.+)", re.DOTALL)
 
 
 class NamedAgent(NamedTuple):
-    """Agent named on the command line: its label (or None) and its spec (`registry.make`)."""
+    """Agent on the command line: the label (or None), and the spec (`registry.make`)."""
 
     label: str | None
     spec: str
@@ -24,7 +24,10 @@ class NamedAgent(NamedTuple):
 
 
 def split_agents(text: str, argument: str = "--agents") -> list[str]:
-    """Split a list of agents at commas outside quotes, as in `random,"cmd:./bot --levels 1,2"`."""
+    """Split a list of agents at commas outside quotes, as in `random,"cmd:./bot --levels 1,2"`.
+
+    Raises ValueError if `text` is not one line of CSV.
+    """
     try:
         (row,) = csv.reader([text], skipinitialspace=True)
     except (csv.Error, ValueError) as error:
@@ -49,7 +52,7 @@ def labelled(text: str, argument: str = "--agents") -> NamedAgent:
 
 
 def agent_list(text: str, argument: str = "--agents") -> list[NamedAgent]:
-    """Parse a list of agents, separated by commas; raise ValueError if it is empty or not valid.
+    """Parse a list of agents, separated by commas; raise ValueError if the list is empty or not valid.
 
     `argument` is the name of the command-line argument in error messages.
     """

@@ -3,8 +3,9 @@
     python -I -S confine.py USER COMMAND ...
 
 USER is the number of the command's user and group; -1 keeps the current user and group. The system calls in
-FORBIDDEN fail with EPERM. No agent needs these calls, and most sandbox escapes begin with such a call. The
-filter exists only for the processors in _COLUMNS; on other processors the command runs without a filter.
+FORBIDDEN, and `clone` with new namespaces, fail with EPERM. `clone3` fails with ENOSYS. Agents do not need
+these calls, and sandbox escapes often use them. The filter exists only for the processors in _COLUMNS; on
+other processors the command runs without a filter.
 """
 
 import ctypes
@@ -44,7 +45,7 @@ FORBIDDEN = {  # system call numbers on x86_64 and on aarch64
     "io_uring_setup": (425, 425),
     "name_to_handle_at": (303, 264),
     "open_by_handle_at": (304, 265),
-    "memfd_create": (319, 279),  # it allocates memory that no process limit counts
+    "memfd_create": (319, 279),  # no process limit counts the memory that this call allocates
     "memfd_secret": (447, 447),
     "shmget": (29, 194),
     "init_module": (175, 105),
@@ -61,7 +62,7 @@ _FOREIGN = 0x40000000  # first system call number of the x32 interface
 
 
 def main(user: int, command: list[str]) -> int:
-    """Drop the privileges, then replace this process with the command."""
+    """Drop the privileges, then replace this process with the command; return SETUP_FAILED after an error."""
     try:
         if user >= 0:
             _become(user)
@@ -98,7 +99,7 @@ def program(machine: str) -> list[tuple[int, int, int, int]]:
         (_LOAD, 0, 0, _NUMBER),
         (_JUMP_AT_LEAST, 0, 1, _FOREIGN),
         refuse,
-        (_JUMP_EQUAL, 0, 1, _CLONE3),  # filters cannot read the flags of clone3
+        (_JUMP_EQUAL, 0, 1, _CLONE3),  # filters cannot read the flags of clone3, which are in memory
         (_RETURN, 0, 0, _FAIL | errno.ENOSYS),
     ]
     for numbers in FORBIDDEN.values():

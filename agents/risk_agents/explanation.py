@@ -23,13 +23,13 @@ class PlanEstimate:
     games: int  # number of games played for the estimate
     chance: float  # estimated win probability of the seat, 0 to 1
     error: float  # standard error of `chance`
-    captures: tuple[tuple[str, str], ...]  # names of the source and the target of the plan's first attacks
-    words: str = ""  # the plan in words (`plan_words`), if they are known
+    captures: tuple[tuple[str, str], ...]  # source and target of each attack in one sampled game, by name
+    words: str = ""  # description of the plan (`plan_words`), or "" if there is none
 
 
 @dataclass(frozen=True)
 class Explanation:
-    """The plans that an agent considered, and the plan that it chose."""
+    """The plans that an agent considered, and the chosen plan."""
 
     seat: int
     round: int
@@ -54,7 +54,8 @@ class Explaining(Protocol):
 def plan_words(board: Board, drafts: Sequence[str], captures: Sequence[tuple[str, str]]) -> str:
     """Return a plan in words, such as `attack through Africa with the draft on Egypt`.
 
-    `drafts` are the territories that get troops, and `captures` are the attacks of the plan.
+    `drafts` are the names of the territories that get troops. `captures` contains the names of the source and
+    the target of each attack.
     """
     draft = f"draft on {_listed(drafts)}" if drafts else ""
     if not captures:
@@ -67,13 +68,13 @@ def plan_words(board: Board, drafts: Sequence[str], captures: Sequence[tuple[str
 
 
 def _area(board: Board, territory: str) -> str:
-    """Return the continent of a territory, or the territory itself outside all continents."""
+    """Return the name of a territory's continent, or `territory` if the territory is in no continent."""
     continent = board.continents[board.continent_of[board.territory(territory)]]
     return territory if continent == OUTSIDE else continent
 
 
 def _listed(names: Sequence[str]) -> str:
-    """Join the different names; if more than MOST_NAMED differ, end with a number such as "3 more"."""
+    """Join the different names; if there are more than MOST_NAMED, end with a number such as "3 more"."""
     different = list(dict.fromkeys(names))
     if len(different) > MOST_NAMED:
         different[MOST_NAMED - 1 :] = [f"{len(different) - MOST_NAMED + 1} more"]

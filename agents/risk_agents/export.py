@@ -20,9 +20,11 @@ FILES = f"policy.npz, beam_value.npz or best.zip of `risk-env train`, or one of 
 def main(argv: Sequence[str]) -> None:
     """Run the command `export`: write an ONNX model, or the weights as a .npz file."""
     parser = command_parser("export")
-    parser.add_argument("policy", help=FILES)
+    parser.add_argument("policy", help=f"trained file to convert: {FILES}")
     parser.add_argument(
-        "--onnx", metavar="FILE", help="write an ONNX model; the model of a policy also encodes observations"
+        "--onnx",
+        metavar="FILE",
+        help="write an ONNX model; the model of a policy takes the observations of an environment",
     )
     parser.add_argument(
         "--npz", metavar="FILE", help="write the weights as a .npz file, which plays without PyTorch"

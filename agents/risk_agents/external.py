@@ -1,7 +1,7 @@
 """External programs as agents: JSON lines over standard input and output (docs/protocol.md).
 
-`make("cmd:./my_bot --fast")` starts the program. No decision takes longer than the time limit. If the program
-is late, exits, or sends an invalid answer, it is killed, and `ProgramFault` is raised.
+`make("cmd:./my_bot --fast")` starts the program. If the program exceeds a time limit, exits, or sends an
+invalid answer, it is killed, and `ProgramFault` is raised.
 """
 
 import os
@@ -30,7 +30,12 @@ def is_program(spec: str) -> bool:
 
 
 class ExternalAgent(Agent):
-    """External program that plays one game after another, until `close` ends the program."""
+    """External program that plays one game after another, until `close` ends the program.
+
+    `spec` is `cmd:` and a command line. `time_limit` is the limit for a decision, and `start_limit` the limit
+    for the start, both in seconds. Raises ProgramFault if the program does not start in time, or does not
+    speak protocol PROTOCOL.
+    """
 
     def __init__(
         self,
@@ -59,7 +64,10 @@ class ExternalAgent(Agent):
         self._program.name = self.name
 
     def reset(self, seat: int, rules: Rules, board: Board, seed: int) -> None:
-        """Tell the program that a game begins."""
+        """Tell the program that a game begins.
+
+        Raises ProgramFault if the program does not read the message in time.
+        """
         self._exchange.begin(seat)
         self._tell({"type": "game", "seat": seat, "seed": seed & _SAFE_INTEGER, **game_facts(rules, board)})
 
@@ -93,7 +101,7 @@ class ExternalAgent(Agent):
         return reply
 
     def over(self, outcome: dict[str, Any], events: Sequence[Event] = ()) -> bool:
-        """Send the result and the last events to the program; return False if they cannot be sent."""
+        """Send the result and the last events to the program; return False if the program has failed."""
         try:
             self._tell({"type": "over", **outcome, **self._exchange.news(events)})
         except ProgramFault:
@@ -114,7 +122,7 @@ class ExternalAgent(Agent):
 
 
 def _command(spec: str) -> list[str]:
-    """Return the words of the command line in a spec; raise ProgramFault if there are no valid words."""
+    """Return the words of the command line in a spec; raise ProgramFault for an invalid command line."""
     try:
         words = shlex.split(spec.removeprefix(PREFIX))
     except ValueError as error:

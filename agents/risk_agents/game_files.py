@@ -22,7 +22,7 @@ def save_game(path: str | Path, saved: SavedGame, is_own: bool = False) -> Path:
     """Write a game to a file atomically, and return the file's path.
 
     An existing file is replaced only if `is_own` is true, which means that the file contains this game.
-    Otherwise, if the file exists, -2, -3, ... is added to the name.
+    If any other file exists, -2, -3, ... is added to the name of the new file.
     """
     path = Path(path) if is_own else new_file(Path(path))
     try:
@@ -50,7 +50,7 @@ def load_game(path: str | Path) -> SavedGame:
 
 
 def read_games(path: str | Path) -> Iterator[tuple[SavedGame, dict[str, Any]]]:
-    """Yield each game of a file with its result, or with {} if it has no result.
+    """Yield each game of a file, and the result of the game, or {} if the game has no result.
 
     Raises FileNotFoundError if `path` is not a regular file, and SavedGameError if a line is not a saved
     game.

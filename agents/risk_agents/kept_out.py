@@ -18,7 +18,7 @@ from risk_env.bots import CompiledBot
 from risk_env.bounded_io import shortened
 
 VERSION = "1"
-# Weights of the evaluation (`search.evaluation`) that differ from the weights of `beam`, by column
+# Weights that differ from the weights of `beam`, by index of the weight (`search.evaluation`)
 CHANGED: dict[str, Mapping[int, float]] = {
     "bold": {evaluation.LEAST_CHANCE: 0.2, evaluation.EXPOSED: 0.4},
     "careful": {evaluation.LEAST_CHANCE: 0.6, evaluation.EXPOSED: 1.4},

@@ -45,7 +45,7 @@ class Graph:
         return output
 
     def layer(self, inputs: str, weights: Array, bias: Array) -> str:
-        """Add a layer with rectified linear units (ReLU), and return the name of its output."""
+        """Add a fully connected layer with rectified linear units (ReLU); return the name of its output."""
         return self.add("Relu", self.add("Add", self.add("MatMul", inputs, weights), bias))
 
     def name(self, value: str, name: str) -> None:
@@ -61,21 +61,22 @@ class Graph:
 def model_of(trained: TrainedFile) -> onnx.ModelProto:
     """Return the ONNX model of a policy or a beam value.
 
-    Raises ValueError for weights that do not fit their schema, and TypeError for other files.
+    Raises ValueError for weights that do not fit their schema, and for other kinds of files.
     """
     if isinstance(trained, PolicyFile):
         return policy_model(trained)
     if isinstance(trained, BeamValueFile):
         return value_model(trained)
-    raise TypeError(f"trained={trained!r}: must be a PolicyFile or a BeamValueFile")
+    raise ValueError(f"a {trained.KIND} cannot be exported to ONNX: only policies and beam values can")
 
 
 def policy_model(policy: PolicyFile) -> onnx.ModelProto:
     """Return the ONNX model of a policy.
 
-    The inputs are `observation`, float32 (N, D), and `action_mask`, int8 (N, n), as environments return them.
-    The outputs are `logits`, float32 (N, n), with -inf for illegal actions, and `action`, int64 (N,), the
-    actions that the compiled policy plays.
+    N is the number of decisions, D the size of an observation, and n the number of actions. The inputs are
+    `observation`, float32 (N, D), and `action_mask`, int8 (N, n), as environments return them. The outputs
+    are `logits`, float32 (N, n), with -inf for illegal actions, and `action`, int64 (N,), the actions that
+    the compiled policy plays.
     """
     network, graph = policy.network, Graph()
     spec, n = network.spec, policy.layout.num_actions
@@ -117,9 +118,10 @@ def value_model(value: BeamValueFile) -> onnx.ModelProto:
 
 
 def _territory_features(graph: Graph, spec: FeatureSpec, codes: str) -> str:
-    """Add the features of all territories, float32 (N, T, 2 F).
+    """Add the features of all T territories, float32 (N, T, 2 F).
 
-    The features of a territory are its own features and the scaled sum of its neighbours' own features.
+    The first F features describe the territory. The other F features are the scaled sums of the features of
+    all neighbours.
     """
     T = spec.num_territories
     columns = graph.add("Slice", codes, np.array([0]), np.array([TERRITORY_WIDTH * T]), np.array([1]))
@@ -173,7 +175,7 @@ def _name_outputs(graph: Graph, policy: PolicyFile, codes: str, logits: str, leg
     In phases that never occurred in training, the action is the last legal action.
     """
     graph.name(graph.add("Where", legal, logits, _float(-np.inf)), LOGITS)
-    first = TERRITORY_WIDTH * policy.layout.territories  # the phase has the first global columns
+    first = TERRITORY_WIDTH * policy.layout.territories  # the first global columns encode the phase
     phases = graph.add("Gather", codes, first + np.flatnonzero(policy.unfamiliar), axis=1)
     unfamiliar = graph.add(
         "Cast", graph.add("ReduceSum", phases, np.array([1]), keepdims=1), to=TensorProto.BOOL

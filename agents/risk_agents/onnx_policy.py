@@ -1,8 +1,8 @@
-"""ONNX models as policies: `model.onnx` is allowed wherever a policy is allowed (docs/onnx.md).
+"""ONNX models as policies: the spec `model.onnx` names a player that follows the model (docs/onnx.md).
 
 A model may be untrusted. The file is read as data, and checked before onnxruntime loads the model. The checks
 cover the size of the file, the inputs and outputs, the operators, and the size of every computed value. The
-session runs in one thread.
+model runs in one thread.
 """
 
 import hashlib
@@ -101,8 +101,10 @@ _FIXED_SIZES = {1: 8, 5: 4}  # size of the values of a wire type with a fixed si
 class OnnxPolicy(Policy):
     """Policy that plays an ONNX model's output `action`, or the likeliest legal action of `logits`.
 
-    The model has the input `observation`, float32 (N, D), and may have the input `action_mask`, int8 (N, n).
-    The model has the output `logits`, float32 (N, n), or the output `action`, int64 (N,), or both.
+    N is the number of decisions, D the size of an observation, and n the number of actions. The model must
+    have the input `observation`, float32 (N, D), and may have the input `action_mask`, int8 (N, n). The model
+    must have the output `logits`, float32 (N, n), or the output `action`, int64 (N,). If the model has both
+    outputs, the policy plays `action`. Raises ValueError if the file is not an allowed model.
     """
 
     def __init__(self, path: str | Path) -> None:
@@ -158,7 +160,7 @@ class OnnxPolicy(Policy):
             raise ValueError(f"agent={str(self.path)!r}: onnxruntime refuses the model: {error}") from error
 
     def act_batch(self, observations: Array, masks: Array, seats: Array, state: Array | None = None) -> Array:
-        """Return the model's action in each lane, in runs of at most MOST_ROWS decisions."""
+        """Return the model's action in each lane; one run computes at most MOST_ROWS actions."""
         starts = range(0, len(masks), MOST_ROWS)
         parts = [self._act(observations[k : k + MOST_ROWS], masks[k : k + MOST_ROWS]) for k in starts]
         return np.concatenate(parts) if len(parts) != 1 else parts[0]
@@ -170,7 +172,7 @@ class OnnxPolicy(Policy):
         if wanted == ACTION:
             return np.asarray(output)
         if output.shape != masks.shape:
-            raise ValueError(f"{self.name}: logits have shape {output.shape}, but must have {masks.shape}")
+            raise ValueError(f"{self.name}: logits have shape {output.shape}, must be {masks.shape}")
         least = float(np.finfo(np.float32).min)
         finite = np.nan_to_num(output, nan=least, neginf=least)
         return np.where(masks > 0, finite, -np.inf).argmax(axis=1)
@@ -180,9 +182,9 @@ class OnnxPolicy(Policy):
 
 
 def checked_model(content: bytes) -> tuple[dict[str, int | None], dict[str, str]]:
-    """Check a model, and return the numbers of columns of its inputs and outputs by name, and its metadata.
+    """Check a model; return the number of columns of each input and output by name, and the metadata.
 
-    Raises ValueError for a model that is not allowed, and one of the errors UNREADABLE for damaged content.
+    Raises ValueError for a model that is not allowed, and an error in UNREADABLE for damaged content.
     """
     model = parsed_model(content)
     check_graph(model.graph)
@@ -223,7 +225,7 @@ def check_parts(content: bytes, kind: Any) -> None:
     """Raise ValueError if a protobuf message of type `kind` has too many fields, or too many levels.
 
     A parsed field needs much more memory than its bytes in the file. The fields are therefore counted before
-    the message is parsed. The parser reports damaged content.
+    the message is parsed. The function need not detect damaged content, because the parser does.
     """
     parts, todo = 0, [(0, len(content), kind, 0)]
     while todo:
@@ -354,12 +356,19 @@ def _sizes(graph: Any) -> dict[str, int | None]:
         if value.type.tensor_type.elem_type == outputs.get(value.name):
             sizes[value.name] = _columns(value, 2 if value.name == LOGITS else 1)
     if OBSERVATION not in sizes or not sizes.keys() & {LOGITS, ACTION}:
-        raise ValueError(f"the model needs an input {OBSERVATION}, and an output {LOGITS} or {ACTION}")
+        raise ValueError(
+            f"the model needs the input {OBSERVATION} (float32), and the output {LOGITS} (float32) or "
+            f"{ACTION} (int64)"
+        )
     return sizes
 
 
 def _columns(value: Any, rank: int) -> int | None:
-    """Return the number of columns of an input or output, or None for a one-dimensional output."""
+    """Return the number of columns of an input or output, or None if `rank` is 1.
+
+    Raises ValueError if the declared shape does not have `rank` dimensions, a dynamic first dimension, and a
+    fixed second dimension.
+    """
     sizes = value.type.tensor_type.shape.dim
     if len(sizes) != rank or sizes[0].HasField("dim_value"):
         raise ValueError(f"{value.name} must have {rank} dimensions, and its first dimension must be dynamic")
@@ -374,7 +383,8 @@ def _check_values(model: Any, sizes: dict[str, int | None]) -> None:
     """Raise ValueError unless all shapes are known, and a run of MOST_ROWS rows stays within the limits.
 
     Shapes that the file declares for computed values are not trusted. These shapes are removed before shapes
-    are inferred, and the declared shapes of the outputs are compared afterwards.
+    are inferred. Then the numbers of columns in `sizes`, which the file declares, must equal the inferred
+    numbers.
     """
     known = _inferred(model)
     values = products = 0
@@ -393,7 +403,7 @@ def _check_values(model: Any, sizes: dict[str, int | None]) -> None:
     for name in sizes.keys() & {LOGITS, ACTION}:
         shape, wanted = known.get(name), (MOST_ROWS, sizes[name]) if name == LOGITS else (MOST_ROWS,)
         if shape != wanted:
-            raise ValueError(f"{name} has shape {shape} for {MOST_ROWS} decisions, but must have {wanted}")
+            raise ValueError(f"{name} has shape {shape} for {MOST_ROWS} decisions, must be {wanted}")
 
 
 def _inferred(model: Any) -> dict[str, tuple[int, ...]]:

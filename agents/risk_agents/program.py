@@ -1,4 +1,4 @@
-"""Process of an agent, which exchanges lines of JSON with the caller, with limits on time and size.
+"""Process of an agent that exchanges lines of JSON with the caller, within limits of time and size.
 
 The process cannot block the caller. A line that is late, too long, or not a JSON object raises
 `ProgramFault`. The process's standard error is read while the caller waits, and the last part is kept to
@@ -25,11 +25,11 @@ from risk_env.children import environment_of_programs
 from risk_env.streams import prepare_streams
 from risk_env.text.escape import for_terminal
 
-LONGEST_LINE = 1 << 20  # maximum length of an answer, in bytes
+LONGEST_LINE = 1 << 20  # maximum length of a reply, in bytes
 LONGEST_LIMIT = 1e6  # largest time limit, in seconds (eleven days)
 SHOW_ERRORS = "RISK_ENV_SHOW_STDERR"  # environment variable; if set, the process's standard error is shown
-KEPT_ERRORS = 1 << 13  # size of the kept last part of standard error, in bytes
-FAREWELL = 2.0  # time for the process to end on its own, in seconds
+KEPT_ERRORS = 1 << 13  # maximum size of the kept last part of standard error, in bytes
+FAREWELL = 2.0  # maximum wait for the process to end on its own, in seconds
 _QUOTED = 300  # maximum number of characters of standard error that a fault quotes
 _AT_ONCE = 1 << 16  # maximum size of one read, in bytes
 _MOST_READS = 64  # maximum number of reads from the pipe of a process that has ended
@@ -41,7 +41,7 @@ _brief.maxstring = _brief.maxother = 80
 
 
 class ProgramFault(RuntimeError):
-    """Error of an agent's process; `kind` is "crash", "died", "garbage", "illegal" or "time"."""
+    """Error of an agent's process; `kind` is one of `risk_env.players.FAULTS`, such as "time"."""
 
     def __init__(self, kind: str, reason: str) -> None:
         super().__init__(for_terminal(reason))
@@ -49,18 +49,18 @@ class ProgramFault(RuntimeError):
 
 
 def brief(value: Any) -> str:
-    """Format an untrusted value of any size or depth in at most about 80 characters."""
+    """Format an untrusted value of any size or depth as a short text."""
     return for_terminal(_brief.repr(value))
 
 
 def check_limit(name: str, seconds: float) -> None:
-    """Raise ValueError unless `seconds` is a valid time limit."""
+    """Raise ValueError unless `seconds` is above 0 and at most LONGEST_LIMIT."""
     if not 0 < seconds <= LONGEST_LIMIT:
         raise ValueError(f"{name}={seconds!r}: must be more than 0 and at most {LONGEST_LIMIT:,.0f} seconds")
 
 
 class Program:
-    """Running process that exchanges lines with the caller, and is killed if an answer is late."""
+    """Running process that exchanges lines with the caller, and is killed if a reply is late."""
 
     def __init__(
         self,
@@ -71,7 +71,7 @@ class Program:
     ) -> None:
         """Start a command; `shown` are the paths that the command can read in a sandbox.
 
-        `name` is the name of the agent in faults.
+        `name` is the name of the agent in faults. Raises ProgramFault if the process cannot be started.
         """
         self.name = name
         read_end, self._lifeline = os.pipe()
@@ -101,7 +101,7 @@ class Program:
             self._streams.register(stream, select.POLLIN)
 
     def tell(self, message: dict[str, Any], limit: float) -> None:
-        """Send a message that has no answer.
+        """Send a message that has no reply.
 
         Raises ProgramFault if the process ends, or does not read the message within `limit` seconds.
         """
@@ -142,7 +142,7 @@ class Program:
         """Wait until the process has sent data or, if `writes` is true, can take data; keep the sent data."""
         left = until - time.monotonic()
         if left <= 0:
-            raise self.fault("time", f"no answer within {limit:g} s")
+            raise self.fault("time", f"{'message not read' if writes else 'no answer'} within {limit:g} s")
         if writes:
             self._streams.register(self._stdin, select.POLLOUT)
         try:
@@ -212,7 +212,7 @@ class Program:
             stream.close()
 
     def close(self, farewell: dict[str, Any]) -> None:
-        """Send the message `farewell`, and wait FAREWELL seconds for the process to end; then kill it."""
+        """Send the message `farewell`, wait up to FAREWELL seconds for the process to end, and kill it."""
         with suppress(ProgramFault):
             if self.is_alive:
                 self.tell(farewell, FAREWELL)

@@ -18,12 +18,12 @@ from risk_env.text.escape import for_terminal
 
 SILENCE = 30.0  # minimum time between two lines in a file or a pipe, in seconds
 
-Show = Callable[[int, str], None]  # gets the number of finished items, and a note; "" keeps the last note
+Show = Callable[[int, str], None]  # takes the number of finished items, and a note; "" keeps the last note
 
 
 @contextmanager
 def progress_bar(what: str, total: int, console: Console) -> Iterator[Show]:
-    """Show the progress of `total` items, and yield the function that updates it.
+    """Show the progress of `total` items, and yield a function that updates the display (`Show`).
 
     `what` is the name of the items, such as "games".
     """

@@ -1,9 +1,14 @@
-"""Make agents from specs: names of the entry-point group `risk_env.agents`, files, programs and models.
+"""Make agents from specs, which are strings that name players.
 
-A spec is a registered name, `path/to/file.py:Class`, a trained file, `tactician` with another state value
-(`tactician:FILE.npz`), a kept-out opponent (`kept_out:NAME`), a program (`cmd:command line`) or a language
-model (`llm:MODEL`). `load` returns a player, which all functions that play games accept. `make` returns an
-agent for one seat.
+    grower                     name that is registered in the entry-point group `risk_env.agents`
+    path/to/file.py:NAME       class or bot in a Python file
+    policy.npz                 trained file (.npz, .zip or .onnx)
+    tactician:FILE.npz         `tactician` with another state value
+    kept_out:NAME              kept-out opponent (`risk_agents.kept_out`)
+    cmd:COMMAND LINE           program
+    llm:MODEL                  language model
+
+`load` returns a player, which all functions that play games accept. `make` returns an agent for one seat.
 """
 
 import hashlib
@@ -27,8 +32,8 @@ from risk_env.players import AgentFactory, Named, Policy, as_agent, close_made, 
 
 PROGRAM = "cmd:"
 MODEL = "llm:"
-KEPT_OUT = "kept_out:"  # opponents of benchmarks (`risk_agents.kept_out`)
-TACTICIAN = "tactician:"  # `tactician` with the state value in a file
+KEPT_OUT = "kept_out:"  # prefix of the specs of kept-out opponents (`risk_agents.kept_out`)
+TACTICIAN = "tactician:"  # prefix of the spec of `tactician` with the state value in a file
 HUMAN = "human"  # spec of a person at the terminal
 # Specs that `load` accepts in addition to names
 SPECS = "file.py:Class, a trained file (.zip, .npz, .onnx), 'cmd:program', llm:MODEL"
@@ -53,12 +58,12 @@ def load(spec: str) -> CompiledBot | Policy | AgentFactory:
     """Return the player of a spec.
 
     A spec is a registered name, `file.py:NAME`, a trained file, `tactician:FILE.npz`, `kept_out:NAME`,
-    `cmd:...` or `llm:MODEL`.
-    `opponents=`, `Match`, `GameBatch.play` and `Arena` accept the player. For classes of agents, programs and
-    language models, the player is an `AgentFactory`, which makes an agent for each seat of each game.
+    `cmd:...` or `llm:MODEL`. The argument `opponents=`, `Match`, `GameBatch.play` and `Arena` accept the
+    player. For classes of agents, programs and language models, the player is an `AgentFactory`, which makes
+    an agent for each seat of each game. Raises ValueError if the spec names no player.
     """
     if spec == HUMAN:
-        raise ValueError(f"agent={spec!r} is a person at a terminal, who can play only in `risk-env play`")
+        raise ValueError(f"agent={spec!r}: a person at the terminal can play only in `risk-env play`")
     if spec.startswith(PROGRAM):
         from risk_agents.external import ExternalAgent
 
@@ -89,8 +94,8 @@ def load(spec: str) -> CompiledBot | Policy | AgentFactory:
 def load_bot(spec: str) -> CompiledBot:
     """Return the compiled bot of a spec that names no program, model or Python file.
 
-    Configurations and checkpoints, which may come from somebody else, name bots in this way. Raises
-    ValueError for specs that would run other code, and for players that are not compiled bots.
+    The function is for specs in configurations and checkpoints, which may be untrusted. Raises ValueError for
+    specs of programs, language models and Python files, and for players that are not compiled bots.
     """
     bot = None if spec == HUMAN or starts_code(spec) else load(spec)
     if not isinstance(bot, CompiledBot):
@@ -104,8 +109,8 @@ def load_bot(spec: str) -> CompiledBot:
 def load_opponent(spec: str, named: Collection[str] = ()) -> CompiledBot | Policy | AgentFactory:
     """Return the player of a spec in a configuration or a checkpoint, compiled or not.
 
-    A program, a model or a Python file must be in `named`, the specs that the caller named. Raises
-    UnnamedCodeError for any other spec that would run code.
+    `named` are the specs that the user named, which may run code. Raises UnnamedCodeError for any other spec
+    of a program, a language model or a Python file.
     """
     if starts_code(spec) and spec not in named:
         raise UnnamedCodeError(spec)
@@ -113,10 +118,12 @@ def load_opponent(spec: str, named: Collection[str] = ()) -> CompiledBot | Polic
 
 
 class UnnamedCodeError(ValueError):
-    """Error: a file names a program, a model or a Python file that the caller has not named."""
+    """Error for the spec of a program, a language model or a Python file that the user did not name."""
 
     def __init__(self, spec: str) -> None:
-        super().__init__(f"opponent {spec!r} is a program, a model or a Python file, and was not named here")
+        super().__init__(
+            f"opponent {spec!r} is a program, a language model or a Python file, but was not named explicitly"
+        )
         self.spec = spec
 
 
@@ -148,15 +155,16 @@ def is_in_file(spec: str) -> bool:
 
 
 def check_programs(path: str | Path, specs: Sequence[str], named: Sequence[str] = ()) -> None:
-    """Raise ValueError if `specs` from an untrusted file contain code or models that are not in `named`.
+    """Raise ValueError if the file `path` names programs, models or Python files that are not in `named`.
 
-    `named` are the specs that the caller named.
+    `specs` are the specs in the file, and `named` are the specs that the user named.
     """
     external = [spec for spec in specs if starts_code(spec)]
     if unnamed := [spec for spec in dict.fromkeys(external) if spec not in named]:
         programs = ", ".join(map(ascii, unnamed))
         raise ValueError(
-            f"{path} starts programs or models: {programs}. If you trust them, add --allow-programs"
+            f"{path} names programs, models or Python files: {programs}. If you trust all of them, add "
+            "--allow-programs"
         )
 
 
@@ -188,7 +196,7 @@ def trained_class(path: str | Path) -> Any:
 
 
 def _module_of(path: Path) -> ModuleType:
-    """Return the module of a Python file, which is loaded only once per process."""
+    """Return the module of a Python file; the file is loaded only once per process."""
     if not path.is_file():
         raise ValueError(f"agent file {str(path)!r} does not exist")
     name = "risk_env_file_" + hashlib.sha256(str(path.resolve()).encode()).hexdigest()[:12]
@@ -199,7 +207,7 @@ def _module_of(path: Path) -> ModuleType:
         module = importlib.util.module_from_spec(spec)
         sys.modules[name] = module
         if str(path.resolve().parent) not in sys.path:
-            sys.path.append(str(path.resolve().parent))  # the file may import modules in its folder
+            sys.path.append(str(path.resolve().parent))  # the file may import modules from the same folder
         try:
             spec.loader.exec_module(module)
         except BaseException as error:

@@ -31,7 +31,7 @@ MOMENTS = ("decision", "turn", "round")
 
 
 def main(argv: Sequence[str]) -> None:
-    """Run the command `replay`: play the games again, compare the results, and print or draw the games."""
+    """Run the command `replay`: replay the games, compare their results, and print or draw the games."""
     arguments = _parser().parse_args(argv)
     outputs = [(kind, path) for kind in PICTURES if (path := getattr(arguments, kind))]
     check_fps("--fps", arguments.fps)
@@ -51,7 +51,7 @@ def main(argv: Sequence[str]) -> None:
     if not count:
         which = "no game" if arguments.game is None else f"no game {arguments.game}"
         raise ValueError(f"{arguments.file} contains {which}")
-    print(f"{count} {'game' if count == 1 else 'games'} replayed, as recorded")
+    print(f"{count} {'game' if count == 1 else 'games'} replayed without differences from the file")
     for kind, path in outputs:
         with whole_file(Path(path)) as fresh:
             _WRITERS[kind](game, saved.players, arguments, str(fresh), game_review)
@@ -62,7 +62,7 @@ def _parser() -> argparse.ArgumentParser:
     parser = command_parser("replay")
     add = parser.add_argument
     add("file", help="JSON Lines of `tournament --record`, or a game that `play` saved")
-    add("--game", type=int, metavar="N", help="replay only this game of the tournament")
+    add("--game", type=int, metavar="N", help="replay only game N of the tournament (default: all games)")
     add("--log", action="store_true", help="print every action and roll")
     add("--board", action="store_true", help="print the final position")
     add("--html", metavar="FILE", help="write the game as a page for a browser")
@@ -82,8 +82,8 @@ def _parser() -> argparse.ArgumentParser:
     add(
         "--review",
         action="store_true",
-        help="print every seat's luck and costliest turns, and show both in --html; takes up to a minute for "
-        "a game of 60 turns, and some minutes at the first use",
+        help="print every seat's luck and costliest turns, and show both in --html. A game of 60 turns takes "
+        "up to a minute; the first use takes some minutes more",
     )
     add(
         "--seat",
@@ -101,7 +101,7 @@ def _add_video(parser: argparse.ArgumentParser) -> None:
         "--every",
         choices=MOMENTS,
         default="decision",
-        help="step between two frames of --gif and --mp4 (default: decision)",
+        help="interval between two frames of --gif and --mp4 (default: decision)",
     )
     add(
         "--fps",
@@ -142,12 +142,12 @@ def _print(game: Game, line: str, arguments: argparse.Namespace) -> None:
         print(for_terminal(line))
     if arguments.luck:
         luck = 100 * meter_for(game).luck(game.beginning().records, [game.actions])[0]
-        print(f"luck: seat 0 {luck[0]:+.1f} %, seat 1 {luck[1]:+.1f} %")
+        print(f"luck (gain in win probability): seat 0 {luck[0]:+.1f} %, seat 1 {luck[1]:+.1f} %")
 
 
 def reviewed(game: Game, names: Sequence[str]) -> Review:
     """Review a game, print the review, and return it."""
-    from risk_agents.review import review  # takes a second
+    from risk_agents.review import review  # slow import, about one second
     from risk_agents.review.report import lines
 
     total = sum(event.kind == "turn" for event in game.events())
@@ -171,7 +171,7 @@ def _write_html(
 
 
 def meter_for(game: Game) -> LuckMeter:
-    """Return a meter for the luck of a game; raise ValueError if luck is unknown with the game's rules."""
+    """Return a meter for the luck of a game; raise ValueError if the luck of such games is unknown."""
     from risk_agents.luck import LuckMeter  # slow import, about one second
 
     return LuckMeter(game.rules, game.board)
@@ -187,8 +187,8 @@ def _write_video(
 def moments(game: Game, every: str) -> Iterator[Game]:
     """Yield a game before its first decision, at later moments, and at its end.
 
-    If `every` is "decision", the later moments are after every decision; if it is "turn" or "round", they are
-    at every new turn or round. The set-up has no turns. The same Game object is yielded each time.
+    `every` determines the later moments: after each decision ("decision"), or at the start of each new turn
+    ("turn") or round ("round"). The set-up has no turns. The same Game object is yielded each time.
     """
     past = game.beginning()
     yield past

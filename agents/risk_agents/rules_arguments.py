@@ -7,11 +7,11 @@ from typing import Any
 from risk_env.board.rules import CHOICES, PROFILES, Rules, preset_players, presets, read_option
 
 PRESET = MAP = "classic"
-# options of RULES 13 that have their own argument
+# Options of RULES 13 that have their own argument
 OPTIONS = ("setup", "attack", "defender_dice", "max_rounds")
 NAMES = ("preset", "players", "map", "expert", "profile", *OPTIONS, "option")
 _FOLLOWS = "(default: from the preset and the profile)"
-# options of `Rules.preset` that have their own argument, or their own setting in a configuration
+# Options of `Rules.preset` that have their own argument, or their own setting in a configuration
 OWN = {"num_players": "players", "expert": "expert", "preset": "preset", "profile": "profile"}
 
 
@@ -21,11 +21,11 @@ def add_rules_arguments(
     players: str = "3, or 2 for two_player",
     otherwise: str = "",
 ) -> None:
-    """Add the arguments for rules and map; the value of an argument that is not given is None.
+    """Add the arguments for rules and map; an argument that is not on the command line has the value None.
 
-    `profile` is the default profile. `players` and `otherwise` are parts of the help: `players` describes the
-    default number of players, and `otherwise` the source of the rules if neither a preset nor a number of
-    players is given.
+    `profile` is the default profile. `players` and `otherwise` are texts for the help: `players` describes
+    the default number of players. `otherwise` names the source of values that precedes the defaults, such as
+    "value of the configuration".
     """
     add = parser.add_argument
     before = f"{otherwise}, else " if otherwise else ""
@@ -78,7 +78,7 @@ def _add_options(parser: argparse._ActionsContainer) -> None:
 def options_of(wanted: Mapping[str, Any]) -> dict[str, Any]:
     """Return the options of RULES 13 in `wanted`, which contains the arguments by name.
 
-    `--option` overrides the argument for the same option.
+    `--option` overrides the argument for the same option. Raises ValueError if `--option` is not valid.
     """
     options = dict(map(read_option, wanted["option"] or ()))
     for name in options.keys() & OWN:

@@ -1,12 +1,14 @@
-"""Sandboxes that restrict the processes of agents: not at all (OPEN), or as far as this machine allows.
+"""Sandboxes that restrict the processes of agents.
 
-    sandbox("yes")     limits of memory, processes and files; no network and none of your files if possible
+    sandbox(None)      OPEN: no restrictions
+    sandbox("yes")     limits of memory, processes and files; if possible, no access to the network or to the
+                       user's files
     sandbox("strict")  all restrictions, or SandboxError
 
 The limits are `resource` limits and, if possible, a control group that limits the total memory. If bubblewrap
 (`bwrap`) works, it builds a read-only file system with only the files that the agent needs, and hides the
 network and other processes. Without bubblewrap, Linux may still allow an empty network. As the last step,
-`confine` changes the user if the user is root, and blocks system calls.
+`confine` blocks system calls and, in bubblewrap, replaces the user root with NOBODY.
 """
 
 import json
@@ -30,13 +32,13 @@ from risk_env.core import entry
 
 STRICT = "strict"
 LEVELS = ("yes", STRICT)
-MEMORY = 4 << 30  # maximum data size of a process and, in a control group, of all processes, in bytes
-TEMPORARY = 256 << 20  # size of the folder of temporary files in bubblewrap, in bytes
-SHARED = 64 << 20  # size of the shared memory in bubblewrap, in bytes
+MEMORY = 4 << 30  # maximum data size of a process, and maximum memory of a control group, in bytes
+TEMPORARY = 256 << 20  # maximum size of the folder of temporary files in bubblewrap, in bytes
+SHARED = 64 << 20  # maximum size of the shared memory in bubblewrap, in bytes
 FILE_SIZE = 64 << 20  # maximum size of a file that a process writes, in bytes
 OPEN_FILES = 512  # maximum number of open files
 MORE_PROCESSES = 256  # maximum number of processes and threads that the user can add in the sandbox
-NOBODY = 65534  # user that runs the agents if root runs the tournament
+NOBODY = 65534  # user that runs the agents in bubblewrap if root runs the tournament
 # Prefixes of the environment variables that a process in a sandbox gets; keys and tokens have other names
 _ENVIRONMENT = ("PATH", "LANG", "LC_", "TZ", "PYTHON", "RISK_ENV_", "NUMBA_", "OMP_", "OPENBLAS_")
 _SYSTEM = (  # system files that programs need
@@ -51,7 +53,7 @@ _SYSTEM = (  # system files that programs need
 )
 _INSTALLED = ("bin", "lib", "lib64", "libexec", "pyvenv.cfg")  # parts of a Python installation
 _PACKAGES = ("risk_env", "risk_agents")
-_HOME = "/tmp"  # home of a process in bubblewrap, an empty folder for this process
+_HOME = "/tmp"  # home of a process in bubblewrap: a new folder for temporary files
 _CACHE = f"{_HOME}/risk_env_cache"  # cache of compiled code inside the sandbox
 _KERNELS = "/kernels"  # folder inside the sandbox with the files of compiled code
 _SEPARATE = ("--unshare-ipc", "--unshare-pid", "--unshare-net", "--unshare-uts", "--unshare-cgroup-try")
@@ -59,7 +61,10 @@ _ANY = ("true",)  # command that tests whether a process can start
 
 
 class SandboxError(ValueError):
-    """Error for a restriction that this machine cannot enforce; the message names the missing part."""
+    """Error for an unknown level, or for a restriction that this machine cannot enforce.
+
+    The message names the unknown level or the missing part.
+    """
 
 
 class Sandbox(NamedTuple):
@@ -79,7 +84,7 @@ class Sandbox(NamedTuple):
         return [*walls, _PYTHON, "-I", "-S", confine.__file__, str(user), *command]
 
     def environment(self, environment: dict[str, str]) -> dict[str, str]:
-        """Return the environment variables of a process; a sandbox keeps only the necessary variables."""
+        """Return the environment variables for a process; a sandbox keeps only the necessary variables."""
         if not self.is_closed:
             return environment
         own = {"HOME": os.path.expanduser("~")}
@@ -106,14 +111,14 @@ def sandbox(level: str | None) -> Sandbox:
     closed = Sandbox(limits, bubblewrap)
     problem = _bubblewrap_problem(closed)
     if not problem:
-        walls = "no network, none of your processes or files, writing to temporary files only"
+        walls = "no network, no access to your files and processes, write access only to temporary files"
         return closed._replace(says=f"{walls} (bubblewrap); {_limits_in_words(limits)}")
     if level == STRICT:
         raise SandboxError(
             f"--sandbox={STRICT} needs bubblewrap: {problem}; "
-            "--sandbox without a level enforces the possible restrictions"
+            "--sandbox without a level enforces only the restrictions that this machine supports"
         )
-    words = f"{_limits_in_words(limits)}; NOT enforced: your files and processes can be reached"
+    words = f"{_limits_in_words(limits)}; NOT enforced: agents can access your files and processes"
     alone = Sandbox({**limits, supervisor.NETWORK: False})
     if not _problem(alone):
         return alone._replace(says=f"no network; {words}")
@@ -121,11 +126,11 @@ def sandbox(level: str | None) -> Sandbox:
 
 
 def _bubblewrap_problem(closed: Sandbox) -> str:
-    """Return the reason why bubblewrap cannot enforce the sandbox on this machine, or "" if it can."""
+    """Return the reason why bubblewrap cannot enforce the sandbox on this machine, or "" if there is none."""
     if not closed.bubblewrap:
         return "bwrap is not installed" if sys.platform == "linux" else "bubblewrap runs only on Linux"
     problem = _problem(closed)
-    return f"bwrap does not work here (version 0.8 is needed): {problem}" if problem else ""
+    return f"bwrap does not work here (version 0.8 or newer is needed): {problem}" if problem else ""
 
 
 def _problem(closed: Sandbox) -> str:
@@ -166,8 +171,8 @@ def _limits_in_words(limits: dict[str, Any]) -> str:
     """Describe the limits in words."""
     has_group = supervisor.GROUP in limits
     extent = "per process and in total" if has_group else "per process (NOT enforced: a total limit)"
-    words = f"{MEMORY >> 30} GiB {extent}, {FILE_SIZE >> 20} MiB per file, {OPEN_FILES} open files"
-    return f"{words}, {MORE_PROCESSES} more processes" if "RLIMIT_NPROC" in limits else words
+    words = f"{MEMORY >> 30} GiB of memory {extent}, {FILE_SIZE >> 20} MiB per file, {OPEN_FILES} open files"
+    return f"{words}, {MORE_PROCESSES} additional processes" if "RLIMIT_NPROC" in limits else words
 
 
 def _is_root() -> bool:
@@ -189,7 +194,10 @@ def _tasks_of(user: int) -> int:
 
 
 def _walls(shown: Sequence[str]) -> list[str]:
-    """Return bubblewrap's arguments for a read-only file system with the shown paths, and a writable home."""
+    """Return bubblewrap's arguments for a read-only file system and a writable home.
+
+    The file system contains system files, this Python installation and the paths `shown`.
+    """
     walls = [*_SEPARATE, "--die-with-parent", "--new-session", "--cap-drop", "ALL"]
     if _is_root():  # `confine` needs these capabilities to change the user, and drops them
         walls += ["--cap-add", "CAP_SETUID", "--cap-add", "CAP_SETGID"]
@@ -204,7 +212,8 @@ def _walls(shown: Sequence[str]) -> list[str]:
         os.getcwd(),
     )
     parents = {str(parent): None for path in (*bound, f"{cwd}/it") for parent in reversed(Path(path).parents)}
-    walls += [word for parent in parents for word in ("--dir", parent)]  # without --dir, only root can enter
+    # Without --dir, only root could enter the parent folders
+    walls += [word for parent in parents for word in ("--dir", parent)]
     for path in bound:
         is_link = path in _SYSTEM and os.path.islink(path)
         walls += ["--symlink", os.readlink(path), path] if is_link else ["--ro-bind-try", path, path]
@@ -212,7 +221,7 @@ def _walls(shown: Sequence[str]) -> list[str]:
 
 
 def _outermost(paths: Iterable[str]) -> list[str]:
-    """Return the existing paths and the targets of their links, without paths inside other paths."""
+    """Return the existing paths and the targets of links among them, without paths inside other paths."""
     outermost = list[str]()
     ways = (os.path.abspath, os.path.realpath)
     for path in sorted({way(place) for place in paths if place for way in ways}):
@@ -227,10 +236,10 @@ def installation(prefix: str) -> list[str]:
 
 
 def shown_with(path: str | Path) -> str:
-    """Return the path to show for a bot's file: its folder, or only the file if the folder is shared.
+    """Return the path that a sandbox shows for a bot's file: the file's folder, or only the file.
 
     A folder is shared if it is or contains the working folder, the home or the folder of temporary files. If
-    `path` itself is a shared folder, return "".
+    the folder is shared, only the file is shown. If `path` itself is a shared folder, return "".
     """
     file = Path(path).absolute()
     folder = file if file.is_dir() else file.parent
@@ -261,7 +270,7 @@ def _places_of(package: str) -> list[str]:
 
 
 def _kernels() -> list[str]:
-    """Return bubblewrap's arguments for the compiled code, in folders that Numba finds writable."""
+    """Return bubblewrap's arguments that show the compiled code in folders that Numba considers writable."""
     files, folders = _compiled_code(), dict[Path, str]()
     walls, parents = list[str](), dict[str, None]()
     for file in files:

@@ -1,4 +1,4 @@
-"""Stand-alone script that runs an agent's command, and kills it with all its children when the caller ends.
+"""Stand-alone script that runs an agent's command, and kills all of its processes when the caller ends.
 
     python -I -S supervisor.py LIFELINE LIMITS COMMAND ...
 
@@ -6,8 +6,8 @@ LIFELINE is a file descriptor: the read end of a pipe that the caller keeps open
 caller closes it or dies, even by SIGKILL. LIMITS is a JSON object. Its keys are `RLIMIT_*` limits, `network`
 (false: no network), `group` (parent folder of the control group) and `group memory` (bytes). The exit status
 is SETUP_FAILED if the limits cannot be set, NOT_STARTED if the command is not found, and ENDED if the
-lifeline was closed. Otherwise it is the command's exit status, or 128 plus the number of the signal that
-ended the command.
+lifeline was closed. Otherwise the exit status is the status of the command, or 128 plus the number of the
+signal that ended the command.
 """
 
 import ctypes
@@ -25,9 +25,9 @@ from pathlib import Path
 from typing import Any
 
 NETWORK = "network"  # key of LIMITS; if the value is false, the command gets its own, empty network
-GROUP, GROUP_MEMORY = "group", "group memory"  # parent folder of a control group; memory limit, in bytes
+GROUP, GROUP_MEMORY = "group", "group memory"  # keys of LIMITS: parent folder of the control group; bytes
 SETUP_FAILED = 125
-NOT_STARTED = 127  # the status with which shells report a command that is not found
+NOT_STARTED = 127  # exit status if the command is not found, as in shells
 ENDED = 126  # exit status if the lifeline was closed
 _PATIENCE = 1.0  # maximum wait for killed processes to end, in seconds
 _PR_SET_PDEATHSIG = 1  # Linux: set the signal that a process gets when its parent dies
@@ -163,7 +163,7 @@ def _remove_group(group: Path | None) -> None:
             time.sleep(0.01)
 
 
-# --------------------------------------------------------------------------------------------- ends
+# ---------------------------------------------------------------------------------- end of processes
 
 
 def end_with_parent() -> None:
@@ -177,7 +177,7 @@ def _set_process_option(option: int, value: int) -> None:
 
 
 def _let_go_of_the_streams() -> None:
-    """Close this process's standard streams, so that only the command keeps the streams open."""
+    """Replace this process's standard streams, so that only the command keeps the caller's pipes open."""
     nothing = os.open(os.devnull, os.O_RDWR)
     for stream in range(3):
         os.dup2(nothing, stream)

@@ -50,7 +50,7 @@ def text_cell(words: Any) -> str:
 
 
 def number_cell(value: float | None, shown: str = "") -> str:
-    """Return a cell that is sorted by `value` and contains `shown`, as HTML; empty if `value` is None."""
+    """Return a cell that is sorted by `value` and contains the HTML `shown`; empty if `value` is None."""
     return '<td data-value=""></td>' if value is None else f'<td data-value="{value:.6g}">{shown}</td>'
 
 
@@ -60,5 +60,5 @@ def linked_cell(address: str, words: Any) -> str:
 
 
 def fact_list(facts: Sequence[tuple[str, str]]) -> str:
-    """Return a list of named facts. The names are plain text, and the facts are HTML."""
+    """Return the entries of an HTML description list. The names are plain text, and the facts are HTML."""
     return "".join(f"<dt>{for_html(name)}</dt><dd>{words or '–'}</dd>" for name, words in facts)

@@ -13,7 +13,7 @@ from risk_env.game import Game
 from risk_env.game_vector import GameVector
 from risk_env.seeds import game_seed
 
-GAMES = 64
+GAMES = 64  # default number of games for an estimate
 MOST_ROUNDS = 200  # maximum number of rounds of a game if the rules set no limit
 
 
@@ -23,7 +23,8 @@ def chances_by_play(rules: Rules, board: Board, bot: str, games: int = GAMES) ->
     The estimate is the share of `games` games that the seat wins when `bot` continues the position at all
     seats. A game that no seat wins within `max_rounds` counts equally for all seats that are alive in the
     position. If the rules have no `max_rounds`, the limit is MOST_ROUNDS. The same position always gives the
-    same estimates. The function can be the argument `evaluate` of `Game.replay`.
+    same estimates. The function can be the argument `evaluate` of `Game.replay`. The function raises
+    ValueError for a game on another map or with another number of players.
     """
     limited = rules.replace(max_rounds=rules.max_rounds or MOST_ROUNDS)
     lanes = GameVector(limited, board, games, observation=None, mask=None, autoreset=False)
@@ -46,9 +47,10 @@ def chances_by_play(rules: Rules, board: Board, bot: str, games: int = GAMES) ->
 
 
 def shares(winners: npt.NDArray[np.integer], alive: npt.NDArray[np.bool_]) -> Floats:
-    """Return the share of games that each seat won.
+    """Return the share of games that each seat won, float64 (P,).
 
-    Games without a winner (-1) count equally for all seats that are alive.
+    `winners` contains the winner of each game, or -1. A game without a winner counts equally for all seats
+    that are True in `alive`, bool (P,).
     """
     won = np.bincount(winners[winners >= 0], minlength=len(alive))
     return (won + (len(winners) - won.sum()) * alive / alive.sum()) / len(winners)

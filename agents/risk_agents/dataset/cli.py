@@ -39,7 +39,7 @@ def _parser() -> argparse.ArgumentParser:
     parser = command_parser("dataset")
     add = parser.add_argument
     agents = (
-        f"agents, one of which is drawn for each seat of a game: names, {SPECS}; label=agent sets a label"
+        f"agents, of which one is drawn at random for each seat: names, {SPECS}; label=agent sets a label"
     )
     add("--agents", required=True, metavar="A,B,...", help=agents)
     add(
@@ -53,7 +53,7 @@ def _parser() -> argparse.ArgumentParser:
         type=int,
         default=100_000,
         metavar="N",
-        help="minimum number of decisions (default: 100,000)",
+        help="minimum number of decisions, rounded up to whole games (default: 100,000)",
     )
     add(
         "--only",
@@ -65,7 +65,7 @@ def _parser() -> argparse.ArgumentParser:
         "--reward",
         choices=("win", "placement"),
         default="win",
-        help="reward of a seat at the end of the game (default: win)",
+        help="reward of a seat at the end of the game, as in GameBatch (default: win)",
     )
     add("--seed", type=int, default=0, help="seed of all games (default: 0)")
     add_rules_arguments(parser, FAST, "number of agents, if the preset allows that number")
@@ -85,7 +85,7 @@ def _spec(arguments: argparse.Namespace) -> RecordingSpec:
 def _writer(out: str) -> Callable[[RecordingSpec, Iterable[GameDecisions]], int]:
     """Return the function that writes the dataset of `--out`.
 
-    A missing package, a wrong name or an existing Minari dataset raises an error here, before any game is
+    Raises an error for a missing package, a wrong name or an existing Minari dataset, before any game is
     played.
     """
     if out.startswith(MINARI):
@@ -102,7 +102,7 @@ def _writer(out: str) -> Callable[[RecordingSpec, Iterable[GameDecisions]], int]
 def _write_whole(path: Path, spec: RecordingSpec, games: Iterable[GameDecisions]) -> int:
     """Write the games to a file atomically, and return the number of rows.
 
-    If the function is interrupted, an existing file does not change.
+    If the function is interrupted, an existing file remains unchanged.
     """
     with whole_file(path) as fresh:
         return write_parquet(fresh, spec, games)

@@ -27,8 +27,8 @@ FORMAT = 1
 FACTS = "risk_env"  # key of the facts in a file's metadata
 _ROWS = 1 << 16  # minimum number of rows of a row group, except the last row group
 MOST_TIMES = 500  # largest ratio of expanded size to file size; files of `risk-env dataset` have 30 to 60
-MOST_ACTIONS = 1 << 14  # maximum size of the action space; the largest map has a smaller action space
-_LEAST_EXPANDED = 1 << 20  # expanded size that is allowed for any file, in bytes
+MOST_ACTIONS = 1 << 14  # maximum number of actions; the largest allowed map has fewer
+_LEAST_EXPANDED = 1 << 20  # expanded size that is allowed for a file of any size, in bytes
 _MOST_FOOTER = 1 << 24  # maximum size of a string (bytes) and of a list (entries) in the footer
 _MOST = 2**31 - 1  # the largest int32
 _NUMBERS = {  # columns with one number per decision
@@ -44,7 +44,7 @@ _NUMBERS = {  # columns with one number per decision
 
 
 def facts_of(spec: RecordingSpec) -> dict[str, Any]:
-    """Return the facts about the games of a dataset, as a dict for `json.dumps`."""
+    """Return the facts about the games of a dataset as a dict for `json.dumps`."""
     from risk_env import __version__
 
     return {
@@ -61,7 +61,7 @@ def facts_of(spec: RecordingSpec) -> dict[str, Any]:
 def first_games(
     games: Iterable[GameDecisions], decisions: int, progress: Progress
 ) -> Iterator[GameDecisions]:
-    """Yield games until they contain at least `decisions` decisions."""
+    """Yield games until the yielded games contain at least `decisions` decisions."""
     written = 0
     for game in games:
         yield game
@@ -100,12 +100,12 @@ def write_parquet(path: str | Path, spec: RecordingSpec, games: Iterable[GameDec
 
 
 def read_decisions(path: str | Path) -> tuple[dict[str, Any], dict[str, Array]]:
-    """Read a file of `write_parquet`, and return its facts and the columns of its k decisions.
+    """Read a file of `write_parquet`; return the facts, and the columns of the k decisions by name.
 
     Column `observation` is int8 (k, D), and column `mask` is bool (k, n), True for legal actions. The other
     columns have shape (k,). Raises FileNotFoundError if `path` is not a regular file, and ValueError if
-    `write_parquet` cannot have written the file. A file is never expanded to more than MOST_TIMES its size,
-    or 1 MiB for small files.
+    `write_parquet` cannot have written the file. A file is never expanded to more than MOST_TIMES times its
+    size; for small files, the limit is 1 MiB.
     """
     import pyarrow as pa
     import pyarrow.parquet as pq
@@ -197,7 +197,7 @@ def _checked_columns(table: Any, facts: dict[str, Any]) -> dict[str, Array]:
     schema = Schema.from_dict(facts["schema"])
     num_actions, players = schema.num_actions, schema.rules.num_players
     if any(column.null_count for column in table.columns):
-        raise ValueError("a column contains null values, but all values are required")
+        raise ValueError("a column contains null values, which are not allowed")
     columns = {name: table[name].to_numpy() for name in _NUMBERS}
     columns["observation"] = _bytes_of(table["observation"]).view(np.int8)
     _check_values("observation", columns["observation"], 0, MOST_CODE)

@@ -24,7 +24,7 @@ Array = npt.NDArray[Any]
 
 MOST_LANES = 128
 _ENDLESS = 2**62  # number of games of a recording without end
-_FIRST_ROOM = 256  # initial number of rows for the decisions of a game; doubled when all rows are full
+_FIRST_ROOM = 256  # initial number of rows for the decisions of a game; it doubles when all rows are full
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class RecordingSpec:
     seed: int = 0
     only: tuple[str, ...] = ()  # names of the agents whose decisions are recorded; () for all agents
     reward: str = "win"  # "win" or "placement", as for `GameBatch`
-    labels: tuple[str, ...] = ()  # names of the agents in the data; () for their specs
+    labels: tuple[str, ...] = ()  # names of the agents in the data; () to use the specs as names
 
     def __post_init__(self) -> None:
         if not self.agents:
@@ -48,7 +48,7 @@ class RecordingSpec:
         if self.labels and len(self.labels) != len(self.agents):
             raise ValueError(
                 f"labels={self.labels!r}: has {len(self.labels)} labels for {len(self.agents)} agents; give "
-                "one label for each agent, or none"
+                "one label for each agent, or no labels"
             )
         for name in self.only:
             if name not in self.names:
@@ -62,7 +62,7 @@ class RecordingSpec:
 
     @cached_property
     def schema(self) -> Schema:
-        """Schema, which defines the columns of observations and the numbers of actions."""
+        """Schema of the games: columns of observations, and meaning of the action numbers."""
         return schema_of(self.rules, self.board)
 
     def line_up(self, game: int) -> Array:
@@ -72,7 +72,10 @@ class RecordingSpec:
 
 
 class GameDecisions(NamedTuple):
-    """The k recorded decisions of one game with P seats, in the order of play."""
+    """The k recorded decisions of one game with P seats, in the order of play.
+
+    D is the size of an observation, and n is the number of actions.
+    """
 
     game: int
     agents: Array  # int (P,): index in `RecordingSpec.agents` of the agent at each seat
@@ -80,11 +83,11 @@ class GameDecisions(NamedTuple):
     placement: Array  # int64 (P,): place of each seat, from 1
     truncated: bool
     final_observations: Array  # int8 (P, D): observation of each seat at the end of the game
-    observations: Array  # int8 (k, D)
+    observations: Array  # int8 (k, D): observation of the seat to act
     masks: Array  # uint8 (k, ceil(n / 8)): bit i of byte b is 1 where action 8 b + i is legal
-    actions: Array  # int32 (k,)
-    seats: Array  # int8 (k,)
-    rounds: Array  # int32 (k,)
+    actions: Array  # int32 (k,): number of the chosen action
+    seats: Array  # int8 (k,): seat to act
+    rounds: Array  # int32 (k,): round of the game
 
 
 def record(
@@ -97,7 +100,7 @@ def record(
     """
     players = [load(name) for name in spec.agents]
     has_agents = any(isinstance(player, AgentFactory) for player in players)
-    # in one lane, each seat needs only one instance of an agent or program
+    # With one lane, each seat needs only one instance of an agent or program
     recording = _Recording(spec, players, 1 if has_agents else lanes, first, positions)
     try:
         yield from recording.games()

@@ -21,10 +21,10 @@ from risk_env.bounded_io import shortened
 from risk_env.players import PlayerFault, closed_on_error
 from risk_env.text_env import TextMatch
 
-OPEN = "open"  # opponent that stands for another client
+OPEN = "open"  # name of an opponent that stands for another client
 MOST_GAMES = 256  # maximum number of games at once
-MOST_OF_CLIENT = 16  # maximum number of games of one client; one more game ends the least recently used game
-MOST_DECISIONS = 10_000  # maximum number of decisions of a game, whose history then takes about 15 MB
+MOST_OF_CLIENT = 16  # maximum number of games of a client; a further game ends the least recently used game
+MOST_DECISIONS = 10_000  # maximum number of decisions of a game; the history then takes about 15 MB
 IDLE = 1800.0  # time without a request after which a new game may replace a game, in seconds
 MOST_ROUNDS = 1000  # maximum number of rounds of a game
 MOST_EVENTS = 200  # maximum number of events in one reply of `history`
@@ -33,7 +33,7 @@ _WIDTH = 400  # maximum number of characters of a line of the history
 
 
 class OpenGame(TextMatch):
-    """Match between bots and clients, with a lock; `client` is the address of the client that began it."""
+    """Match between bots and clients, with a lock; the client at the address `client` began the match."""
 
     def __init__(
         self, rules: Rules, board: Board, players: Sequence[Agent | None], seed: int | None, client: str = ""
@@ -79,9 +79,9 @@ class OpenGames:
         """Start a game and play up to a client's first decision; return the token of each client's seat.
 
         `opponents` are registered bots, or "open" for another client, clockwise from `seat`. A new game never
-        ends a game that another client uses. Raises ValueError for maps that clients may not choose
-        (`check_open_map`) and for bots that are not registered, because a client must not read or run files
-        of this machine.
+        ends a game that another client uses. Clients must not read or run files of this machine. The method
+        therefore raises ValueError for maps that clients may not choose (`check_open_map`), and for bots that
+        are not registered.
         """
         rules = _rules(preset, len(opponents) + 1, options or {})
         P = rules.num_players
@@ -110,7 +110,7 @@ class OpenGames:
         return tokens
 
     def _game_to_end(self, client: str) -> OpenGame | None:
-        """Return the game that must end before `client` can begin another game, or None if no game must end.
+        """Return the game that must end before `client` can begin another game, or None.
 
         Raises ValueError if all games are in use.
         """
@@ -141,8 +141,8 @@ class OpenGames:
     def act(self, token: str, plan: str, style: str = "brief") -> str:
         """Play a plan, then let bots play until a client must act; return an account and a new report.
 
-        The account states which actions of the plan were played. If the plan cannot be played or the seat is
-        not to act, ValueError states the reason, and the game does not change.
+        The account states which actions of the plan were played. Raises ValueError if the plan cannot be
+        played or the seat is not to act; the game then does not change.
         """
         table, seat = self._find(token)
         with table.lock:
@@ -166,8 +166,8 @@ class OpenGames:
     def history(self, token: str, since: int = 0) -> tuple[list[str], int]:
         """Return the events that the token's seat saw, in words, and the event number for the next call.
 
-        The first event has the number `since`. A reply has at most MOST_EVENTS events and about
-        LONGEST_HISTORY bytes.
+        The first event has the number `since`. A reply has at most MOST_EVENTS events, and at most
+        LONGEST_HISTORY bytes if it has more than one event.
         """
         table, seat = self._find(token)
         with table.lock:
@@ -183,14 +183,14 @@ class OpenGames:
 
 
 def _rules(preset: str, num_players: int, options: dict[str, Any]) -> Rules:
-    """Return the rules of a game, which always limit the rounds, because bots can play without clients."""
+    """Return the rules of a game, with a limit on the number of rounds, because bots can play alone."""
     if "num_players" in options:
         raise ValueError("options must not contain num_players, which is the number of opponents plus 1")
     rules = rules_from(preset, {"num_players": num_players, **options}, BOOK)
     if rules.max_rounds is None:
         return rules.replace(max_rounds=MOST_ROUNDS)
     if rules.max_rounds > MOST_ROUNDS:
-        raise ValueError(f"max_rounds={rules.max_rounds}: must be at most {MOST_ROUNDS} here")
+        raise ValueError(f"max_rounds={rules.max_rounds}: must be at most {MOST_ROUNDS} on this server")
     return rules
 
 

@@ -74,9 +74,10 @@ def _add_playing(server: MCPServer, games: OpenGames) -> None:
     ) -> str:
         """Start a game. Return the token of your seat, the tokens of open seats, and your first report.
 
-        opponents: one name for each other seat, clockwise: a bot, or "open" for another client. Pass the
-        token of an open seat on to its player. profile: "book", or "fast", which deals the territories and
-        asks for fewer decisions. options: options of the rules, for example {"max_rounds": 100}.
+        opponents: one name for each other seat, clockwise: a bot, or "open" for another client (default: two
+        bots named grower). Pass the token of an open seat on to the player of this seat. profile: "book", or
+        "fast", which deals the territories and asks for fewer decisions. options: options of the rules, for
+        example {"max_rounds": 100}.
         """
         chosen = {"profile": profile, **(options or {})}
         tokens = games.begin(
@@ -88,7 +89,7 @@ def _add_playing(server: MCPServer, games: OpenGames) -> None:
 
     @_tool(server)
     def act(token: str, plan: str, style: str = "brief") -> str:
-        """Play one action or a plan: actions separated by `;`, as far as you can foresee.
+        """Play one action, or a plan: several actions separated by `;`, as far ahead as you can foresee.
 
         For example: trade; draft Ural 5; attack Ural > Ukraine; occupy 3; fortify Japan > Mongolia all; end
         """
@@ -113,7 +114,10 @@ def _add_looking(server: MCPServer, games: OpenGames) -> None:
 
     @_tool(server)
     def odds(attackers: int, defenders: int) -> str:
-        """Return the chance that an attack to the end succeeds. attackers: all troops on the source."""
+        """Return the probability, in percent, that an attack to the end succeeds.
+
+        attackers: all troops on the source. defenders: all troops on the target.
+        """
         if not (1 <= attackers <= 100_000 and 1 <= defenders <= 100_000):
             raise ValueError("attackers and defenders must be from 1 to 100000")
         return f"{100 * win_probability(attackers, defenders):.1f} %"
@@ -147,14 +151,14 @@ def _add_resources(server: MCPServer) -> None:
 
     @server.resource("risk://map/{name}", mime_type="application/json")
     def map_facts(name: str) -> str:
-        """Return a map: territories, continents, borders as (source, target)."""
+        """Return a map: territories, continents, bonuses, borders as (source, target), and cards."""
         board = asdict(load_open_map(name))
         kept = ("name", "territories", "continents", "bonuses", "continent_of", "borders", "symbols", "stars")
         return json.dumps({field: board[field] for field in kept})
 
     @server.resource("risk://choices", mime_type="application/json")
     def choices() -> str:
-        """Presets, profiles, maps and bots."""
+        """Return the names of all presets, profiles, maps and bots."""
         return json.dumps(
             {
                 "presets": presets(),
@@ -196,7 +200,7 @@ def main(argv: Sequence[str]) -> None:
         type=int,
         default=PORT,
         metavar="N",
-        help=f"port of the HTTP server (default: {PORT}); the path is /mcp",
+        help=f"port of the HTTP server (default: {PORT}); the path of the URL is /mcp",
     )
     parser.add_argument(
         "--allowed-host",

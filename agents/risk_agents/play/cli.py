@@ -25,13 +25,13 @@ from risk_env.compiler import JIT_DISABLED
 from risk_env.game import Game
 
 OPPONENTS = ("planner", "breaker", "grower", "hunter", "attacker")  # default opponents
-SEED_BITS = 32  # number of bits of a random seed, so that the seed is short enough to type
+SEED_BITS = 32  # number of bits of a random seed; such a seed is short enough to type
 
 
 def main(argv: Sequence[str]) -> int:
     """Run the command `play`, and return the exit status.
 
-    The command begins or continues a game, and saves the game if it does not end.
+    The command begins or continues a game. If the person stops before the end, the game is saved.
     """
     parser = _parser()
     arguments = parser.parse_args(argv)
@@ -39,8 +39,8 @@ def main(argv: Sequence[str]) -> int:
     given = [name for name, value in vars(arguments).items() if value not in (None, []) and name not in own]
     if arguments.resume is not None and given:
         parser.error(
-            "--resume continues a game with the settings in its file, and cannot be combined with "
-            f"{', '.join(sorted(given))}"
+            "--resume continues a game with the settings in the game's file, and cannot be combined with "
+            f"{', '.join(f'--{name}'.replace('_', '-') for name in sorted(given))}"
         )
     terminal = Terminal()
     if must_wait(_specs(arguments)):
@@ -59,7 +59,7 @@ def main(argv: Sequence[str]) -> int:
 
 
 def play(table: TerminalTable) -> int:
-    """Play the game of a table, save the game if it does not end, and return the exit status."""
+    """Play the game of a table, and return the exit status; save the game if it stops before the end."""
     try:
         with _closing_is_an_interrupt():
             table.play()
@@ -162,7 +162,7 @@ def _title(table: TerminalTable, preset: str) -> str:
 
 
 def _resumed(arguments: argparse.Namespace, terminal: Terminal) -> TerminalTable:
-    """Return the table of a saved game, after all actions of the saved game."""
+    """Return a table at which all actions of a saved game have been played."""
     saved = load_game(arguments.resume)
     if not arguments.allow_programs:
         check_programs(arguments.resume, [labelled(player).spec for player in saved.players])

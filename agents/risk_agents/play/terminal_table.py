@@ -51,7 +51,7 @@ class TerminalTable(Match):
         return list(self._people)
 
     def _begin(self) -> None:
-        """Begin the game, after bots have compiled their code."""
+        """Let the bots compile their code, and begin the game."""
         try:
             self.prepare()
             self.begin()
@@ -73,7 +73,7 @@ class TerminalTable(Match):
     def play(self) -> None:
         """Play to the end, and show the result.
 
-        Leave, EOFError or KeyboardInterrupt is raised when a person stops the game, and PlayerFault if a bot
+        Raises Leave, EOFError or KeyboardInterrupt when a person stops the game, and PlayerFault if a bot
         fails.
         """
         self._is_live = True
@@ -106,7 +106,7 @@ class TerminalTable(Match):
                 raise SavedGameError(f"{self.path}: {error}") from error
         saved.check_end(self.game)
         for name in sorted(self.names[seat] for seat in changed):
-            self.terminal.say(f"{name} would now choose other actions than in the saved game.")
+            self.terminal.say(f"{name} now chooses other actions than in the saved game.")
 
     def _is_anyone_in(self) -> bool:
         return any(self.game.alive[seat] for seat in self.people)
@@ -123,7 +123,7 @@ class TerminalTable(Match):
         return narrate(events, self._words(seat), self.terminal.width)
 
     def _watch(self) -> None:
-        """If no person is left, show one line of standings per round; first ask once whether to continue."""
+        """If no person is left, ask once whether to continue, then show the standings of each round."""
         if self.game.is_over or self._is_anyone_in():
             return
         if self._watched_round == NOBODY:
@@ -162,7 +162,7 @@ class TerminalTable(Match):
         places = sorted(enumerate(self.game.placements().tolist()), key=lambda entry: entry[1])
         order = ", ".join(f"{place}. {self.names[seat]}" for seat, place in places)
         if self.game.winner == NOBODY:
-            return f"The game ends after {self.game.rules.max_rounds} rounds, won by nobody: {order}."
+            return f"The game ends after {self.game.rules.max_rounds} rounds without a winner: {order}."
         return f"{self.names[self.game.winner]} won in round {self.game.round}: {order}."
 
     # ------------------------------------------------------------------------------------------ commands
@@ -183,9 +183,9 @@ class TerminalTable(Match):
         self.terminal.say(f"The game is saved in {self.path}.")
 
     def keep(self, path: str) -> None:
-        """Save the game in the file `path`, and set the table's `path` to the name of the file.
+        """Save the game in the file `path`, or in a file with another name if `path` contains something else.
 
-        If the file exists and does not contain this game, another name is chosen.
+        The attribute `path` of the table is set to the name of the file.
         """
         saved = SavedGame.of(self.game, self.specs)
         self.path = self._own = str(save_game(path, saved, is_own=path == self._own))
@@ -202,7 +202,7 @@ def _made(spec: str) -> Agent:
 
 
 def _names(agents: Sequence[Agent], labels: Sequence[str | None]) -> list[str]:
-    """Return the names of the seats: labels, `You` or `Player 0` for people, and names of bots.
+    """Return the name of each seat: the label, `You` or `Player 0` for a person, or the name of the bot.
 
     The number of the seat is added to names that are equal.
     """

@@ -1,8 +1,7 @@
 """`beam`: plans its draft and all captures of a turn together, by a beam search with exact battle odds.
 
-`search.turn_search` contains the search. In published experiments, search over one turn with a good
-evaluation beats scripted play; the implementation is our own. The bot follows its plan while battles end as
-expected, and makes a new plan otherwise.
+`search.turn_search` contains the search. The bot follows its plan while battles end as expected, and makes a
+new plan otherwise. The idea of search over one turn comes from the literature; the implementation is our own.
 """
 
 from dataclasses import replace
@@ -47,11 +46,12 @@ from risk_env.core.movement import movable
 from risk_env.core.position import add_troops, room, troops_on
 from risk_env.core.types import MAX_SEATS, Phase
 
-WIDTH = 12
-DEPTH = 8
+WIDTH = 12  # number of positions kept at each depth
+DEPTH = 8  # maximum number of captures of a plan
 MOST_RANK = 7  # highest rank of a place to draft to
-HALF_DRAFTED = -1  # in `memory[AT]`: half of the draft is placed
-# Weights of `search.evaluation` by number of players, from `research/tune_beam.py`; default: WEIGHTS
+HALF_DRAFTED = -1  # value of `memory[AT]` after half of the draft is placed
+# Weights of `search.evaluation` by number of players, from `research/tune_beam.py`. Other numbers of players
+# use WEIGHTS.
 TUNED = {3: np.array([[1.41, 3.0, 1.94, 0.737, 0.939, 1.78, 2.35, 0.331, 8.0, 0.351, 0.00204, 0.469]])}
 WEIGHTS_FOR = np.concatenate(
     [TUNED.get(players, WEIGHTS[None]) for players in range(MAX_SEATS + 1)] + [WEIGHTS[None]]
@@ -65,7 +65,7 @@ WEIGHED = RANK + 1  # row of WEIGHTS_FOR, or 0 for the row of the number of play
 NARROW = WEIGHED + 1  # maximum number of positions kept at each depth, or 0 for the usual number
 GATHER = NARROW + 1  # number of the territory that gets all first troops, plus 1; 0 for the usual placement
 AT = GATHER + 1  # number of steps of the plan that are done, or HALF_DRAFTED
-PLAN = AT + 1  # number of steps of the plan; the steps follow, as in a path
+PLAN = AT + 1  # number of steps of the plan; the steps follow, as in a path of `search.turn_search`
 MEMORY = PLAN + 1 + STEP_SIZE * MOST_DEPTH
 
 
@@ -135,7 +135,7 @@ def choose(games, boards, rules, lanes, randoms, memory, actions):
 
 @kernel
 def decide(game, memory, tree, evaluator):
-    """Return the action in the current phase, except for claims and first troops."""
+    """Return the action in the current phase, except claims and gathered first troops."""
     phase, rules = game.phase, evaluator.rules
     if phase == Phase.ATTACK:
         return attack(game, memory, tree, evaluator)
@@ -155,9 +155,9 @@ def decide(game, memory, tree, evaluator):
 def draft(game, memory, tree, evaluator):
     """Return the territory to draft to, and write the number of troops into the memory.
 
-    All troops go to the place after which the best turn is possible, or half of the troops go there and half
-    to another place. The `memory[RANK]` best places are skipped, unless half of the draft is placed. If all
-    legal territories are inland, the first of them gets all troops.
+    All troops go to the place that allows the best turn, or half of the troops go there and half to another
+    place. The `memory[RANK]` best places are skipped, unless half of the draft is placed. If all legal
+    territories are inland, the first legal territory gets all troops.
     """
     rank = 0 if memory[AT] == HALF_DRAFTED else min(int64(memory[RANK]), MOST_RANK)
     whole = search_drafts(game, rank, memory, tree, evaluator)
@@ -177,10 +177,9 @@ def draft(game, memory, tree, evaluator):
 
 @kernel
 def search_drafts(game, rank, memory, tree, evaluator):
-    """Plan a turn that drafts to the place of rank `rank`; return the turn's value.
+    """Plan a turn that drafts to the place of rank `rank` (0 is the best); return the value of the turn.
 
-    If there are fewer places, the turn drafts to the place of the lowest rank.
-    The value is -1 if there is no place.
+    If there are fewer places, the turn drafts to the worst place. The value is -1 if there is no place.
     """
     value = -1.0
     clear(tree.passed)
@@ -199,8 +198,8 @@ def search_drafts(game, rank, memory, tree, evaluator):
 def draft_roots(game, first, tree, evaluator):
     """Add a root to the tree for each place to draft to, at most MOST_ROOTS; return the number of roots.
 
-    Inland territories and territories in `tree.passed` are skipped. In a root, all troops are on its place.
-    If `first` is not NONE, half of the troops are on `first`.
+    Inland territories and territories in `tree.passed` are skipped. In a root, the whole draft is on the
+    root's place. If `first` is not NONE, half of the draft is on `first`, and the rest on the root's place.
     """
     board, rules, seat, nodes = evaluator.board, evaluator.rules, evaluator.seat, tree.nodes
     count = 0
@@ -270,7 +269,7 @@ def attack(game, memory, tree, evaluator):
 
 @kernel
 def occupy(game, rules, memory):
-    """Return the action that moves all or no further troops into a captured territory, as planned."""
+    """Return the action that moves all further troops into a captured territory, or none, as planned."""
     if 0 < memory[AT] <= MOST_DEPTH:
         step = PLAN + 1 + STEP_SIZE * (int64(memory[AT]) - 1)
         if memory[step + STEP_TARGET] == game.target and not memory[step + STEP_ALL]:
@@ -284,8 +283,9 @@ BOT = CompiledBot("beam", "3", choose, MEMORY)
 def other_turn(bot: CompiledBot, name: str, rank: int = 0, weighed: int = 0, width: int = 0) -> CompiledBot:
     """Return a variant of a beam (`BOT`, or a bot of `search.beam_value`) that plays other turns.
 
-    The variant drafts to the place of rank `rank`: 0 is the best, 1 the second best. `weighed` is the
-    variant's row of WEIGHTS_FOR; 0 is the row for the number of players. A learned value ignores `weighed`.
-    The variant keeps at most `width` positions at each depth; 0 is the usual number.
+    The variant drafts to the place of rank `rank`: 0 is the best place, 1 the second best. `weighed` is the
+    variant's row of WEIGHTS_FOR; 0 stands for the row of the number of players. A beam with a learned value
+    ignores `weighed`. The variant keeps at most `width` positions at each depth; 0 stands for the usual
+    number.
     """
     return replace(bot, name=name, begins=(0,) * RANK + (rank, weighed, width))

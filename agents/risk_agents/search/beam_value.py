@@ -1,4 +1,4 @@
-"""`beam` with a learned value: the beam search of `search.beam`, with a learned evaluation."""
+"""Beam values: files with a learned evaluation for the beam search of `search.beam`."""
 
 from functools import cached_property
 from typing import Any
@@ -29,8 +29,9 @@ from risk_env.compiler import vectorized_entry_point
 def encode_positions(games, boards, rules, lanes, seats, moved, weights, features):
     """Write the features, float32 (k, columns), of the positions in `lanes` for `seats`, both int64 (k,).
 
-    `moved`, bool (k,), is True if the seat has made its fortify move. `weights`, float32 (NUM_WEIGHTS,), are
-    the weights of the heuristic evaluation. No seat may have won, and each of `seats` must hold a territory.
+    `moved`, bool (k,), is True where the seat has made its fortify move. `weights`, float32 (NUM_WEIGHTS,),
+    are the weights of the heuristic evaluation. No seat may have won, and each of `seats` must hold a
+    territory.
     """
     work = np.zeros(WORKSPACE, np.float32)
     for k in range(len(lanes)):

@@ -1,9 +1,9 @@
-"""Evaluation of a position for a seat: its share of the power on the board.
+"""Evaluation of a position for a seat: the seat's share of the power on the board.
 
 Power is counted in troops: the troops on the board, the income of the next turns, and the cards as shares of
 the next set. The value of a seat is own ** k / (own ** k + sum of rival ** k over all rivals), which
-resembles a win probability. With k above 1, one strong rival counts more than two rivals with half its power.
-The bonus of the seat's continent is weighted by the probability that its borders hold.
+resembles a win probability. With k above 1, one strong rival counts more than two rivals with half the power.
+The bonus of a continent is weighted by the probability that the borders of the continent hold.
 """
 
 from typing import Any, NamedTuple
@@ -31,8 +31,8 @@ EXPOSED = 4  # cost of a territory of the seat that is expected to fall, in troo
 FOLLOW_UP = 5  # share of a rival's income that joins an attack
 SHARPNESS = 6  # the exponent k of the value
 PROGRESS = 7  # share of a continent's bonus that counts without safe borders
-GOAL = 8  # worth of a step towards a special victory, in troops
-LEAST_CHANCE = 9  # minimum win probability of an attack that is considered
+GOAL = 8  # worth of a step towards a victory other than domination, in troops
+LEAST_CHANCE = 9  # minimum probability of success of an attack that is considered
 STEADY = 10  # minimum gain in value for an attack
 SETS = 11  # share of the expected sets of rivals that counts as income for an attack
 NUM_WEIGHTS = 12
@@ -44,7 +44,7 @@ STAR_CARD = 2.0  # worth of a card of the star deck, in troops
 DEAREST_SET = 60  # upper bound of the worth of a set, in troops
 HOLDS_SET = np.array([0.0, 0.0, 0.0, 0.42, 0.82, 1.0])  # probability of a set by hand size (RULES 5.2)
 
-# Rows of the workspace, float64, with an entry for each owner or continent; row 1 is DUE
+# Rows of the workspace, float64, with an entry for each owner or continent; `threats.DUE` is row 1
 POWER, SAFETY = 0, 2
 WORKSPACE = (3, max(MAX_OWNERS, SIZE_CLASSES[-1].continents))
 
@@ -128,7 +128,7 @@ def card_worth(game, rules):
 def count_powers(game, card, evaluator):
     """Write the troops due of every seat, the seat's troops, and the rivals' power into the workspace.
 
-    The troops due of a rival include a share of its expected set.
+    The troops due of a rival include a share of the rival's expected set (`weights[SETS]`).
     """
     board, rules, seat, weights, work = evaluator
     for owner in range(MAX_OWNERS):
@@ -148,7 +148,7 @@ def count_powers(game, card, evaluator):
 
 @kernel
 def expected_set(game, rules, hand):
-    """Return the expected troops of a rival's next trade, given its hand size (RULES 5.2, 9.4)."""
+    """Return the expected troops of a rival's next trade, given the size of the hand (RULES 5.2, 9.4)."""
     if rules.deck == Deck.STAR:
         return STAR_CARD * hand if hand > 1 else 0.0
     return HOLDS_SET[min(hand, len(HOLDS_SET) - 1)] * 3.0 * card_worth(game, rules)

@@ -1,4 +1,4 @@
-"""Judges: functions that estimate every seat's win probability when a rollout stops before the game ends."""
+"""Judges: functions that estimate every seat's win probability in the last position of a rollout."""
 
 from __future__ import annotations
 
@@ -74,8 +74,9 @@ def judge_by_beam_value(learned: BeamValueFile) -> Judge:
     """Return a judge that uses a beam value, for positions at the start of a turn.
 
     A beam value is the win probability of a seat whose turn is over. The judge computes the beam value of all
-    seats except the seat in turn, and gives the seat in turn the rest up to 1. The judge raises ValueError
-    for games on another map or with another number of players, which determine the shapes of the weights.
+    seats except the seat in turn, and gives the seat in turn the rest up to 1. The map and the number of
+    players determine the shapes of the weights. The judge therefore raises ValueError for games on another
+    map or with another number of players.
     """
     weights, trained = learned.packed[0], learned.schema
 

@@ -2,7 +2,8 @@
 
 A sampled game is a copy of the game in which hidden facts and future chance are drawn again. A policy chooses
 the plans that are tried. All plans play with the same random numbers. Before the second, fourth, eighth, ...
-attack, the plan is compared with other plans for the rest of the turn. Budgets count turns, not time.
+attack of a turn, the plan is compared with other plans for the rest of the turn. Budgets count turns, not
+time.
 """
 
 from typing import Any, NamedTuple
@@ -33,16 +34,16 @@ from risk_env.core.hidden import determinize
 from risk_env.core.types import MAX_SEATS, Phase
 
 UNTRIED = np.float32(-1)  # worth of a plan that was not tried
-DRAFTED, PLAYED = 0, 1  # lanes of a trial: the game after the draft, the game of the whole turn
+DRAFTED, PLAYED = 0, 1  # lanes of a trial: the game after the draft, and the game after the turn
 LAST_OF_DRAFT, LAST_OF_TURN = int(Phase.DRAFT_AMOUNT), int(Phase.FORTIFY_AMOUNT)
 
 
 class Effort(NamedTuple):
     """Budget of the look-ahead: numbers of plans and of samples."""
 
-    plans: int = 4  # number of plans that are tried, by the highest outputs of the policy
-    samples: int = 2  # number of samples for each plan
-    rest: int = 2  # number of samples for each plan for the rest of a turn; 0 to keep the first plan
+    plans: int = 4  # number of plans that are tried: the plans with the highest outputs of the policy
+    samples: int = 2  # number of samples for each plan when a turn begins
+    rest: int = 2  # number of samples for each plan before an attack; 0 to keep the first plan of the turn
 
 
 class Trial(NamedTuple):
@@ -64,8 +65,9 @@ class Trial(NamedTuple):
 def choose_moves(games, boards, rules, lanes, randoms, memory, actions, networks, effort, worths):
     """Choose an action in each lane (see `risk_env.bots.CompiledBot`).
 
-    `networks` are the policy and the value. When a plan is chosen for a turn, the lane's row of `worths`,
-    float32 (N or 1, plans), gets the win probability after the turn of each plan, or UNTRIED.
+    `networks` are the policy and the value. `worths`, float32 (N or 1, plans), has a row for each lane or one
+    row for all. When a plan is chosen for a turn, the row gets each plan's win probability after the turn, or
+    UNTRIED.
     """
     trial = new_trial(games, networks, effort)
     for k in range(len(lanes)):
@@ -96,7 +98,10 @@ def new_trial(games, networks, effort):
 
 @kernel
 def best_plan(game, boards, rules, word, worths, trial):
-    """Try plans, write their worths, and return the best plan; `word` contains 64 random bits."""
+    """Try plans, write the win probability of each plan into `worths`, and return the best plan.
+
+    `word` contains 64 random bits.
+    """
     effort, seat = trial.effort, int64(game.turn)
     write_outputs(game, boards[0], rules[0], trial.policy, trial.policy_work)
     liked = trial.policy_work[2]
@@ -126,7 +131,7 @@ def is_due(memory, effort):
 
 @kernel
 def change_plan(game, boards, rules, word, memory, trial):
-    """Change to another plan for the rest of the turn if it is worth more than the current plan."""
+    """Change to the plan with the highest win probability for the rest of the turn."""
     present, seat = int64(memory[NUMBER]), int64(game.turn)
     trial.memory[DRAFTED, seat] = memory
     draft(present, game, boards, rules, word, trial)
@@ -158,7 +163,7 @@ def draft(plan, game, boards, rules, word, trial):
 
 @kernel
 def worth(plan, seat, boards, rules, word, samples, trial):
-    """Return a seat's mean win probability after a plan plays the rest of the turn that `draft` began."""
+    """Return a seat's mean win probability after a plan has finished the turn that `draft` began."""
     total = 0.0
     for _ in range(samples):
         word = scramble(word)

@@ -1,4 +1,4 @@
-"""`marshal`: the beam with a value that was learned from its own games, for two players on the classic map.
+"""`marshal`: the beam search of `beam` with a learned value, for two players on the classic map.
 
 docs/training.md describes the training.
 """

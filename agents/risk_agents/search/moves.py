@@ -14,17 +14,17 @@ from risk_env.core.position import add_troops, room, troops_on
 from risk_env.core.step import chosen_amount
 from risk_env.core.types import Phase
 
-# Columns of a bot's memory for its current move
+# Columns of a bot's memory for the fortify move: target, and number of troops that are still to be moved
 MOVE_TARGET, MOVE_WANTED = 0, 1
 MOVE_WORDS = 2
-LEAST_GAIN = 1e-6
+LEAST_GAIN = 1e-6  # minimum gain in value for a fortify move
 
 
 @kernel
 def fortify_or_usual_action(game, memory, nodes, slot, evaluator):
     """Return a fortify action that is chosen by evaluation, or the usual action in other phases.
 
-    `nodes` and `slot` are passed to `fortify_from`.
+    `fortify_from` uses `nodes` and `slot`.
     """
     if game.phase == Phase.FORTIFY_FROM:
         return fortify_from(game, memory, nodes, slot, evaluator)
@@ -44,8 +44,8 @@ def fortify_or_usual_action(game, memory, nodes, slot, evaluator):
 def fortify_from(game, memory, nodes, slot, evaluator):
     """Return the source of the fortify move with the best value, or DONE if no move improves the position.
 
-    A move takes all movable troops or half of them. The function uses two slots of `nodes`, from `slot` on,
-    and writes the target and the amount into the memory.
+    A move takes all movable troops or half of the movable troops. The function uses the slots `slot` and
+    `slot + 1` of `nodes`, and writes the target and the amount into the memory.
     """
     board, rules = evaluator.board, evaluator.rules
     best = evaluate(game, evaluator) + LEAST_GAIN
@@ -73,7 +73,7 @@ def fortify_from(game, memory, nodes, slot, evaluator):
 
 @kernel
 def evaluate_move(game, source, target, amount, evaluator):
-    """Make a move, and return the value of the position after the move."""
+    """Move `amount` troops in `game`, and return the value of the position after the move."""
     add_troops(game, source, -amount)
     add_troops(game, target, amount)
     return evaluate(game, evaluator)
@@ -81,7 +81,7 @@ def evaluate_move(game, source, target, amount, evaluator):
 
 @kernel
 def fortify_amount(game, rules, memory):
-    """Return the action that moves the rest of the wanted amount; update this rest in the memory."""
+    """Return the action that moves the rest of the wanted amount; update the rest in the memory."""
     wanted = int64(memory[MOVE_WANTED])
     action = move_amount(game, rules, wanted)
     moved = 0 if action == rules.done else chosen_amount(rules, action, movable(game, rules))
@@ -91,7 +91,7 @@ def fortify_amount(game, rules, memory):
 
 @kernel
 def best_advance(game, nodes, slot, evaluator):
-    """Return the number of troops that follow into a captured territory: the best of none, half and all."""
+    """Return the best number of further troops to move into a captured territory: none, half or all."""
     source, target, most = int64(game.source), int64(game.target), movable(game, evaluator.rules)
     best, best_value = 0, -1.0
     for part in range(3):

@@ -1,10 +1,11 @@
-"""Opponents: the probability of each player of the rollouts at each seat, from the turns of the seat so far.
+"""Opponents: the probability that each player of the rollouts sits at a seat, from the seat's turns so far.
 
 Players differ most in two habits: the number of captures per turn, and trades of cards before a trade is
-obligatory. `Opponents` counts both in the events of a game, and compares them with the habits of the players
-(`habits.json`, which `research/habits.py` writes). The probabilities are Bayesian, with a uniform prior. The
-bot or person at a seat may be none of these players. Therefore the evidence has the weight TRUST, and every
-player keeps a small probability (DOUBT).
+obligatory. `Opponents` counts captures and trades in the events of a game, and compares the counts with the
+habits of the players. The file `habits.json`, which `research/habits.py` writes, contains these habits. The
+probabilities follow from Bayes' theorem with a uniform prior. The bot or person at a seat may be none of
+these players. Therefore the evidence has the weight TRUST, and every player keeps a small probability
+(DOUBT).
 """
 
 from __future__ import annotations
@@ -73,7 +74,7 @@ class Opponents:
         self._seen = 0
 
     def watch(self, events: Sequence[Event]) -> None:
-        """Take note of the new events of the game; `events` are all events of the game so far."""
+        """Count the new events of the game; `events` are all events of the game so far."""
         for event in events[self._seen :]:
             if 0 <= event.seat < MAX_SEATS:
                 self._counters[event.seat].count(event)
@@ -94,8 +95,8 @@ class Opponents:
 def _logarithms(names: tuple[str, ...]) -> tuple[Array, Array]:
     """Return the log-probabilities of each player's captures and trades, (players, 5) and (players, 2).
 
-    For a player without an entry in the file, all numbers of captures have the same probability, and so do
-    both choices of a trade.
+    For a player without an entry in the file, all numbers of captures have the same probability, and the
+    probability of a trade is 0.5.
     """
     known: Mapping[str, Mapping[str, list[int]]] = json.loads(FILE.read_text(encoding="utf-8"))
     known = {name: known.get(name, UNKNOWN) for name in names}

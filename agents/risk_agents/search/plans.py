@@ -1,7 +1,7 @@
 """Plans: candidates for a whole turn, which kernels select by number (`lookahead`, `turn_policy`).
 
-A plan plays like a scripted bot or a narrow beam. `breaker at 0`, `breaker at 1`, ... draft all troops to the
-first, second, ... of the seat's territories that are not inland, and continue like `breaker`.
+A plan plays like a scripted bot or a beam of width 1. The plans `breaker at 0`, `breaker at 1`, ... draft all
+troops to the first, second, ... of the seat's territories that are not inland, and continue like `breaker`.
 """
 
 from typing import Any, NamedTuple
@@ -26,8 +26,8 @@ BEAM, BREAKER, HUNTER, GROWER, RAIDER, STOPPER = range(6)  # kinds of plans, by 
 KIND, RANK, WEIGHED, PLACE = range(4)
 ANYWHERE = -1  # value of PLACE if the bot chooses the place
 WIDTH = 1  # number of positions that a beam keeps at each depth
-MOST_PLACES = 12
-BOLD = 3  # row of `beam.WEIGHTS_FOR`
+MOST_PLACES = 12  # number of plans that draft to one place
+BOLD = 3  # row of `beam.WEIGHTS_FOR` for a bold beam
 
 PLANS = {
     "breaker": (BREAKER, 0, 0, ANYWHERE),
@@ -43,12 +43,11 @@ PLANS = {
 }
 NAMES = tuple(PLANS)
 TABLE = np.array(list(PLANS.values()))  # int64 (plans, 4)
-SET_UP = NAMES.index(
-    "breaker"
-)  # plan that places the first troops, and decides during the turns of other seats
-FOR_THE_REST = 4  # number of the first plans that can play the rest of a turn
-# Memory of a bot that follows plans, after the memory of the plan: round in which the plan was chosen plus 1,
-# number of the plan, and number of decisions about attacks
+# Plan that places the first troops, and decides during the turns of other seats
+SET_UP = NAMES.index("breaker")
+FOR_THE_REST = 4  # the first FOR_THE_REST plans can play the rest of a turn that another plan began
+# Memory of a bot that follows plans, after the memory of the plan: one more than the round in which the plan
+# was chosen, the number of the plan, and the number of decisions about attacks
 ROUND = beam.MEMORY
 NUMBER = ROUND + 1
 ATTACKS = NUMBER + 1
@@ -112,8 +111,8 @@ def play_turn(plan, games, boards, rules, lane, randoms, memory, last, space):
 def plan_action(plan, games, boards, rules, lane, randoms, memory, space):
     """Return the action of a plan in a lane.
 
-    The function calls the kernels of the bots, not their entry points: code that contains an entry point
-    twice would have two functions with the same name.
+    The function calls the kernels of the bots, not their entry points. Code that contained an entry point
+    twice would define two functions with the same name.
     """
     game, seat = games[lane], int64(games[lane].seat)
     if TABLE[plan, KIND] == BEAM:
@@ -134,7 +133,7 @@ def plan_action(plan, games, boards, rules, lane, randoms, memory, space):
 
 @kernel
 def drafted_action(plan, game, board, rules, seat):
-    """Return the draft action of a plan that drafts to one place; NONE for other plans and phases.
+    """Return the draft action of a plan that drafts to one place, or NONE for other plans and phases.
 
     The result is also NONE if the place does not exist or is not legal.
     """
@@ -149,7 +148,7 @@ def drafted_action(plan, game, board, rules, seat):
 
 @kernel
 def place_of(plan, game, board, seat):
-    """Return the territory to which a plan drafts, or NONE if the seat has too few such territories."""
+    """Return the territory to which a plan drafts, or NONE if the seat has too few border territories."""
     left = TABLE[plan, PLACE]
     for territory in range(board.num_territories):
         if has(game.owned[seat], territory) and not is_inland(game, board, seat, territory):
@@ -167,7 +166,7 @@ def is_possible(plan, game, board, seat):
 
 @kernel
 def script_action(kind, game, board, rules, seat, memory, seen):
-    """Return the action of the scripted bot of a plan with the kind `kind`."""
+    """Return the action of the scripted bot that plays the plans of kind `kind`."""
     if kind == RAIDER:
         return raid(game, board, rules, seat, memory, seen)
     if kind == STOPPER and game.phase == Phase.ATTACK:

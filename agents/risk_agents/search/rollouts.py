@@ -1,4 +1,4 @@
-"""Rollouts: compare plans for the current turn by playing sampled games until a judge can evaluate them.
+"""Rollouts: compare plans for the current turn by playing sampled games and evaluating the last positions.
 
 A sample is a copy of the game in which hidden facts and future chance are drawn again. Each sample is played
 once for every plan. A plan is a compiled bot that plays the rest of the turn. Then players play all seats.
@@ -43,8 +43,8 @@ class Rollouts:
     """Lanes in which rollouts are played.
 
     `plans` are compiled bots that can play the turn, and `players` are compiled bots that play afterwards.
-    With the same samples and generator, the values are the same for any number of `lanes`. Raises ValueError
-    for fewer lanes than plans.
+    With the same samples and random generator, the results are the same for any number of `lanes`. Raises
+    ValueError for fewer lanes than plans.
     """
 
     def __init__(
@@ -85,8 +85,8 @@ class Rollouts:
         states of the bots. The judge evaluates a game when `turns` further turns of the seat have begun: 0
         means the end of the current turn, and TO_THE_END means the end of the game. `memories` maps the
         number of each plan that has begun the turn to the memory of the plan, int32 (M,). `drafts` maps the
-        number of a plan to its draft in this position. The drafts in it are repeated, and the drafts of other
-        plans are added to it.
+        number of a plan to the plan's draft in this position. These drafts are repeated, and the drafts of
+        the other plans are added to `drafts`.
         """
         self._check(samples, plans=plans, turns=turns)
         drafts = {} if drafts is None else drafts
@@ -155,9 +155,10 @@ class Rollouts:
     ) -> npt.NDArray[np.float64]:
         """Return a seat's win probability by number and sample, float64 (numbers, samples).
 
-        The first of the players plays the seat, once with each of `numbers` in the column `column` of its
-        memory. The game continues until the seat's first turn and `turns` further turns have begun. The
-        players of the other seats are drawn. A number is 0, or the number of a territory or continent plus 1.
+        The first of the players plays the seat, once with each of `numbers` in the column `column` of the
+        player's memory. The game continues until the seat's first turn and `turns` further turns have begun.
+        The players of the other seats are drawn. Each of `numbers` is 0, or the number of a territory or
+        continent plus 1.
         """
         self._check(samples, column=column, numbers=numbers, seat=seat, turns=turns)
         seeds = rng.integers(2**63, size=len(samples)).astype(np.uint64)
@@ -193,9 +194,9 @@ class Rollouts:
         seat: int = 0,
         turns: int | None = TO_THE_END,
     ) -> None:
-        """Raise ValueError for invalid samples, and for other arguments that are not allowed.
+        """Raise ValueError if an argument is not allowed.
 
-        Samples must be records of this map's size class.
+        `samples` must be records of this map's size class.
         """
         batch = self._batch
         if (

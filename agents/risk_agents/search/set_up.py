@@ -1,10 +1,10 @@
-"""Choices of `strategist` during the set-up, by rollouts: its favourite continent and its first troops.
+"""Choices of `strategist` during the set-up, by rollouts: favourite continent, and place of first troops.
 
-Before every claim, `Claims` chooses the favourite continent, which the seat claims first. The best continent
-depends on the claims of the rivals, and on their play after the set-up.
+Before every claim, `Claims` chooses the favourite continent, where the seat claims territories first. The
+best continent depends on the claims of the rivals, and on the rivals' play after the set-up.
 
 `FirstTroops` chooses the place of the first troops. Other bots place their first troops where enemies
-threaten a border most. It is often much better to place all first troops in one well-chosen territory.
+threaten a border most. A better choice is often to place all first troops in one territory.
 
 The choices are compared by sequential halving (Karnin 2013), which drops half of the choices in each round.
 """
@@ -24,18 +24,18 @@ from risk_env.board.rules import Rules
 from risk_env.bots import CompiledBot, SeatedBot
 from risk_env.core.types import Phase
 
-AS_USUAL = 0  # stands for no favourite continent, and for no single place
+AS_USUAL = 0  # number that stands for no favourite continent, and for no single place
 PLAYER = beam.other_turn(beam.BOT, "placing beam", width=4)
 QUICK_PLAYER = beam.other_turn(beam.BOT, "quick placing beam", width=1)
 SETTLER = evolved.ONE  # claims the favourite continent first
 
 
 class SetUpChoice:
-    """Choice among numbers for the column `column` of the memory with which a bot begins.
+    """Choice of a number, by rollouts in which a bot begins with the number in its memory.
 
-    The first of `players` plays the seat that chooses, and the players of the other seats are drawn. A choice
-    takes about `games` games in total, at most `lanes` games at once. A rollout ends when the seat has begun
-    `turns` turns after its first turn.
+    `column` is the column of the memory. The first of `players` plays the seat that chooses, and the players
+    of the other seats are drawn. A choice takes about `games` games in total, at most `lanes` games at once.
+    A rollout ends when the seat has begun `turns` turns after its first turn.
     """
 
     def __init__(
@@ -73,7 +73,7 @@ class SetUpChoice:
 
 
 class Claims:
-    """Claims of SETTLER, with the favourite continent that `choice` finds before every claim."""
+    """Claims of SETTLER, with the favourite continent that `choice` selects before every claim."""
 
     def __init__(self, choice: SetUpChoice) -> None:
         self._choice = choice
@@ -84,7 +84,7 @@ class Claims:
         self._choice.prepare()
 
     def reset(self) -> None:
-        """Begin a new game with a new SETTLER, so that earlier games do not change its random numbers."""
+        """Begin a new game with a new SETTLER, whose random numbers do not depend on earlier games."""
         self._settler = SeatedBot(SETTLER, seed=0)
 
     def act(self, view: View) -> int | None:
@@ -99,7 +99,7 @@ class Claims:
 
 
 class FirstTroops:
-    """Place of the first troops in a game, which `choice` finds before the first troop is placed."""
+    """Place of the first troops in a game, which `choice` selects before the first troop is placed."""
 
     def __init__(self, choice: SetUpChoice) -> None:
         self._choice = choice
@@ -114,9 +114,9 @@ class FirstTroops:
         self._place = None
 
     def act(self, view: View) -> int | None:
-        """Return the place for the next troop, or None in other phases than DEPLOY.
+        """Return the territory for the next troop, or None in other phases than DEPLOY.
 
-        Also returns None if the troops are placed as usual, and if the place is not legal.
+        The result is also None if the troops are placed as usual, or if the territory is not legal.
         """
         if view.phase != Phase.DEPLOY:
             return None

@@ -1,20 +1,21 @@
 """`strategist`: chooses among whole turns of other bots by rollouts, for two to six players and all presets.
 
-A plan is a bot that can play the turn. When a turn begins, each plan plays the turn in samples, which are
-copies of the game in which hidden facts and future chance are drawn again. The players of a sample are bots
-of different styles (PLAYERS), or a beam if headquarters or objectives win. Bots whose habits resemble the
-earlier turns of a seat are drawn for the seat more often (`search.opponents`). Some turns later, a judge
-evaluates the position: a learned value, or the heuristic evaluation for games that the learned value does not
-know. In duels, the value of `marshal` evaluates the position at the end of the turn.
+A plan is a bot that can play the turn. When a turn begins, each plan plays the turn in samples. A sample is a
+copy of the game in which hidden facts and future chance are drawn again. After the turn, bots of different
+styles (PLAYERS) play all seats of a sample. If the rules have a victory by headquarters or objectives, a beam
+plays all seats. Bots whose habits resemble the earlier turns of a seat are drawn for the seat more often
+(`search.opponents`). Some turns later, a judge evaluates the position. The judge is a learned value, or the
+heuristic evaluation for games that the learned value does not know. In duels that `marshal` knows, the value
+of `marshal` evaluates the position at the end of the turn.
 
 Most plans are beams that draft to different places, or search with different weights. The other plans are
 scripted bots and `planner`. Except in duels, three of the plans keep sets of cards. Weak plans are dropped
-between rounds of samples (sequential halving, Karnin 2013). All plans are played in the same samples. Such
-rollouts of fixed policies are a policy improvement step (Tesauro and Galperin 1996).
+between rounds of samples (sequential halving, Karnin 2013). In a round, all plans are played in the same
+samples. Such rollouts of fixed policies are a policy improvement step (Tesauro and Galperin 1996).
 
-The agent compares plans again before some of its attacks, because battles may end otherwise than expected. It
-also chooses its claims and the place of its first troops by rollouts (`search.set_up`). Budgets count games,
-not time.
+The agent compares plans again before some of its attacks, because battles may end differently than expected.
+The agent also chooses its claims and the place of its first troops by rollouts (`search.set_up`). Budgets
+count games, not time.
 """
 
 from __future__ import annotations
@@ -61,7 +62,7 @@ KEEPERS = (evolved.ONE, evolved.FIVE, GUARD)
 def _beams(name: str, weighed: int, ranks: int) -> tuple[CompiledBot, ...]:
     """Return `ranks` beams, which draft to the best, the second best, ... place.
 
-    `name` is the beginning of their names, and `weighed` is their row of `beam.WEIGHTS_FOR`.
+    `name` is the beginning of the beams' names, and `weighed` is the beams' row of `beam.WEIGHTS_FOR`.
     """
     return tuple(
         beam.other_turn(beam.BOT, f"{name} {rank + 1}", rank, weighed, NARROW) for rank in range(ranks)
@@ -69,7 +70,7 @@ def _beams(name: str, weighed: int, ranks: int) -> tuple[CompiledBot, ...]:
 
 
 def _plans(bold: int) -> tuple[CompiledBot, ...]:
-    """Return the plans: scripted bots, and beams with usual, bold (row `bold`) and cautious weights."""
+    """Return the plans: beams with usual, bold (row `bold`) and cautious weights, and SCRIPTS."""
     return (
         *_beams("beam", 0, 5),
         *_beams("bold beam", bold, 2),
@@ -78,7 +79,7 @@ def _plans(bold: int) -> tuple[CompiledBot, ...]:
     )
 
 
-# Bold beams use the row of another number of players
+# Bold beams use row 3 of `beam.WEIGHTS_FOR` or, in games of three players, row 6
 PLANS, PLANS_FOR_THREE = (*_plans(bold=3), *KEEPERS), (*_plans(bold=6), *KEEPERS)
 # In duels, the value of `marshal` evaluates turns of `marshal` with different drafts, and of all other plans
 MARSHALS = tuple(beam.other_turn(marshal.BOT, f"marshal {rank + 1}", rank) for rank in range(4))
@@ -89,10 +90,10 @@ PLAYERS = (breaker.BOT, hunter.BOT, holder.BOT, card_killer.BOT, turtle.BOT, *ev
 GOAL_PLAYERS = (beam.other_turn(beam.BOT, "playing beam", width=3),)
 GOALS = ("headquarters", "objectives")  # victories that GOAL_PLAYERS pursue and scripted bots do not
 DECIDED = 0.95  # win probability of a seat in a duel above which the agent plays few games for a turn
-MANY = 5  # minimum number of players for short rollouts of the first troops with QUICK_PLAYER
+MANY = 5  # minimum number of players for short rollouts for the place of the first troops
 SET_UP = breaker.BOT  # plan that places the first troops, except in duels
 LEAST_GAMES = len(PLANS)  # minimum number of games of a budget: one for each of PLANS
-# Player in rollouts of the first troops in duels
+# Player in rollouts for the place of the first troops in duels
 DUEL_PLAYER = beam.other_turn(marshal.BOT, "placing marshal", width=NARROW)
 MOST_LANES = 480  # maximum number of games that are played at once
 
@@ -103,14 +104,14 @@ Array = npt.NDArray[Any]
 class Budget:
     """Numbers of games and turns of the rollouts.
 
-    Rollouts of duels, and rollouts with GOAL_PLAYERS, take longer. For them, only half of `games`, `again`
-    and `claims` are played.
+    In duels and with GOAL_PLAYERS, rollouts take longer. In this case, only half of the numbers of games
+    `games`, `again` and `claims` are played.
     """
 
     games: int = 160  # number of games when a turn begins
     again: int = 40  # number of games before the second, fourth, eighth, ... attack; 0 to keep the plan
     others: int = 4  # number of plans that are compared with the chosen plan before an attack
-    turns: int = 2  # number of further turns of the seat in a rollout; at most MOST_TURNS
+    turns: int = 2  # number of further turns of the seat in a rollout; MOST_TURNS limits this number
     claims: int = 400  # number of games before each claim; 0 to claim as usual
     places: int = 100  # number of games for the place of the first troops; 0 to place the troops as usual
 
@@ -121,8 +122,8 @@ BUDGET, LONG = Budget(), Budget(games=1600, again=400, claims=4000, places=1000)
 class Strategist(Agent):
     """`strategist`: search over whole turns by rollouts; the strongest agent of the project.
 
-    `budget` limits the rollouts, and `find_judge(rules, board)` returns their judge. Raises ValueError for
-    fewer than LEAST_GAMES games.
+    `budget` limits the rollouts, and `find_judge(rules, board)` returns the judge of the rollouts. Raises
+    ValueError if `budget.games` is below LEAST_GAMES.
     """
 
     name = "strategist"
@@ -156,7 +157,7 @@ class Strategist(Agent):
     def _sit_down(self, rules: Rules, board: Board) -> None:
         """Choose plans, players and judges for games with these rules on this map.
 
-        In duels, DUEL_JUDGE evaluates the position after each turn, unless `find_judge` is not the default.
+        If `find_judge` is the default, DUEL_JUDGE evaluates the position after each turn of a duel.
         """
         if self._table == (rules, board):
             return
@@ -178,7 +179,7 @@ class Strategist(Agent):
 
     @property
     def _is_duel(self) -> bool:
-        """True in duels, which are games that `marshal` can play."""
+        """True if `marshal` can play the game, which then has two players."""
         return self._plans is DUEL_PLANS
 
     def act(self, view: View) -> int:
@@ -245,7 +246,7 @@ class Strategist(Agent):
         self._reset_advisers()
         self._opponents.watch(view.events)
         self._likely = self._opponents.probabilities()
-        self._likely[self.seat] = 1 / len(self._players)  # the agent itself is none of the players
+        self._likely[self.seat] = 1 / len(self._players)  # the agent is not one of the players
         self._attacks, self._turn_matters = 0, self._matters(view)
         plans, games = (self._plans, self.budget.games) if self._turn_matters else (MARSHALS[:2], LEAST_GAMES)
         self._ranked, results, samples = self._rank(view, range(len(plans)), games)
@@ -277,8 +278,9 @@ class Strategist(Agent):
     ) -> tuple[list[int], list[Array], Array]:
         """Rank plans by sequential halving: each round plays equally many games, and drops half of the plans.
 
-        Returns the plans, best first, the values of the games of each of the agent's plans, and the samples
-        of the first round. `memory` is the memory of `plans[0]` in this turn, if the plan has begun the turn.
+        Returns a tuple of the ranked plans, the results and the samples of the first round. The ranked plans
+        begin with the best plan. The results are the values of the games of each plan, by number of the plan.
+        `memory` is the memory of `plans[0]` in this turn if this plan has begun the turn, else None.
         """
         memories = None if memory is None else {plans[0]: memory}
         ranked, results, samples = list(plans), [np.zeros(0) for _ in self._plans], []
@@ -338,7 +340,7 @@ def _error(values: Array) -> Array:
 
 
 def plans_for(rules: Rules, board: Board) -> tuple[CompiledBot, ...]:
-    """Return the bots whose turns are compared in games with these rules on this map."""
+    """Return the plans that are compared in games with these rules on this map."""
     if marshal.BOT.knows(rules, board):
         return DUEL_PLANS
     return PLANS_FOR_THREE if rules.num_players == 3 else PLANS
@@ -356,11 +358,13 @@ def with_value(path: str | Path) -> Callable[[], Strategist]:
 def analyse(game: Game, budget: Budget = BUDGET, seed: int = 0) -> Explanation:
     """Return the strategist's comparison of plans for the seat in turn.
 
-    Raises ValueError during the set-up, after the end of the game, and while another seat than the seat in
-    turn is to act.
+    `seed` determines the samples. Raises ValueError during the set-up, after the end of the game, and while
+    another seat than the seat in turn is to act.
     """
     if game.is_over or game.phase < Phase.TRADE or game.turn != game.seat:
-        raise ValueError(f"phase={game.phase.name}: plans exist only while the seat in turn is to act")
+        raise ValueError(
+            f"phase={game.phase.name}: plans exist only during a turn, while the seat in turn is to act"
+        )
     agent = Strategist(budget)
     match = Match.of(game.determinize(game.seat, seed), _alone(agent, game.seat, game.num_players))
     match.begin()

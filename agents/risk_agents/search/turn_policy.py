@@ -1,8 +1,8 @@
 """Policy over plans: a network that rates all plans when a turn begins (for `tactician`).
 
-The network has one output for each plan of `search.plans`, which estimates the difference between the plan's
-win probability and the other plans' win probability. `search.lookahead` tries the plans with the highest
-outputs. `risk_training.turn_policy` trains the network on the results of trials of all plans.
+The network has one output for each plan of `search.plans`. The output estimates ten times the plan's gain in
+win probability over the mean of all plans. `search.lookahead` tries the plans with the highest outputs.
+`risk_training.turn_policy` trains the network on the results of trials of all plans.
 """
 
 from __future__ import annotations
@@ -56,8 +56,9 @@ class TurnPolicyFile(StateNetworkFile):
     ) -> CompiledBot:
         """Return the bot that tries the plans with the highest outputs.
 
-        `judge` evaluates positions after a turn (default: the strategist's value). `source` names the policy
-        in errors. Raises ValueError if the policy was trained for other plans than `plans.NAMES`.
+        `judge` evaluates positions after a turn (default: the state value of `strategist`). `source` names
+        the policy in errors. Raises ValueError if the policy was trained for plans that differ from
+        `plans.NAMES`.
         """
         if self.made.get("plans") != list(NAMES):
             raise ValueError(
@@ -79,7 +80,7 @@ def chooser(
 ) -> Any:
     """Return a function for `CompiledBot.choose` that looks ahead.
 
-    `lookahead.choose_moves` writes the worths of plans into `worths`, if it is given.
+    `lookahead.choose_moves` writes the worths of plans into `worths`, unless `worths` is None.
     """
 
     def choose(

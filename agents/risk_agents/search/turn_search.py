@@ -1,10 +1,10 @@
 """Beam search over the captures of one turn, with exact battle odds.
 
-A node is a copy of the game after some captures, each with its expected survivors. The value of a node is a
-sum of two parts. The first part is the value of the position, times the probability that all captures
-succeed. The second part is a sum over the captures that can fail: the value of the position after the
-failure, times the probability of this failure. Among nodes with the same captures and the same last
-territory, only the best node is kept. The search reads only facts that the seat may see.
+A node is a copy of the game after some captures, each with the expected number of survivors. The value of a
+node is a sum of two parts. The first part is the value of the position, times the probability that all
+captures succeed. The second part is a sum over the captures that can fail. A term of this sum is the value of
+the position after the failure, times the probability of the failure. Among nodes with the same captures and
+the same last territory, only the best node is kept. The search reads only facts that the seat may see.
 """
 
 from typing import Any, NamedTuple
@@ -21,12 +21,12 @@ from risk_env.core.combat import hand_over_cards
 from risk_env.core.odds import defenders_after, left_after, win_chance
 from risk_env.core.position import change_owner, holds_nothing, room, set_troops, troops_on
 
-FEW = 4  # with at most this number of survivors, all movable troops occupy the territory
+FEW = 4  # if at most this number of attackers survive, all movable troops occupy the territory
 TRUSTED_CHANCE = 0.9999  # a battle with at least this win probability is treated as certain
 
-MOST_ROOTS = 32
-MOST_WIDTH = 16
-MOST_DEPTH = 10
+MOST_ROOTS = 32  # maximum number of roots
+MOST_WIDTH = 16  # maximum number of nodes kept at each depth
+MOST_DEPTH = 10  # maximum number of captures of a path
 # Slots of the node array: the beam, its successors, and three slots for intermediate results
 NUM_SLOTS = 2 * MOST_ROOTS + 3
 FRESH, FAILED, BEST = NUM_SLOTS - 3, NUM_SLOTS - 2, NUM_SLOTS - 1
@@ -66,7 +66,7 @@ def new_tree(games, width, depth):
 def add_root(tree, slot, drafted, evaluator):
     """Make the position in a slot a root of the search.
 
-    `drafted` is the territory to which troops were drafted, or NONE without a draft.
+    `drafted` is the territory to which troops were drafted, or NONE if there was no draft.
     """
     nodes, facts, paths = tree.nodes, tree.facts, tree.paths
     facts[slot, VALUE] = evaluate(nodes[slot], evaluator)
@@ -136,7 +136,7 @@ def expand(tree, slot, there, num_successors, evaluator):
 
 @kernel
 def try_capture(tree, slot, there, num_successors, source, target, chance, evaluator):
-    """Add the successors of a capture, after which all or few troops move in.
+    """Add at most two successors of a capture: all movable troops or only a few troops move in.
 
     Returns the new number of successors.
     """
@@ -198,8 +198,9 @@ def succeed(game, board, rules, seat, source, target, chance, all_in):
 
 @kernel
 def insert(tree, slot, there, num_successors, seat, source, target, all_in):
-    """Add the node in slot FRESH to the successors if it is good enough.
+    """Add the node in slot FRESH to the successors if its value is high enough.
 
+    An equal successor, or else the worst of `tree.width` successors, is replaced if its value is lower.
     Returns the new number of successors.
     """
     nodes, facts, paths, width = tree.nodes, tree.facts, tree.paths, tree.width

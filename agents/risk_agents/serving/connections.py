@@ -1,4 +1,4 @@
-"""Keep a server reachable: close connections whose client sends or reads nothing, and limit the log.
+"""Keep a server reachable: close connections of clients that send or read nothing, and limit the log.
 
 uvicorn waits without limit for the first request of a connection, and for a client that does not read. A
 client with a thousand open connections would block the server, and each failed attempt to accept a connection
@@ -37,13 +37,14 @@ SHUTDOWN = 3  # time for clients to disconnect when the server stops, in seconds
 
 
 class Connections:
-    """Open connections of a server; beyond a limit, a new or an old connection is closed."""
+    """Open connections of a server; if a limit is exceeded, a new or an old connection is closed."""
 
     def __init__(self, most: int = MOST_CONNECTIONS) -> None:
         self._most = most
         self._open: dict[Any, str] = {}  # network of the client, by connection
-        self._waiting: dict[Any, float] = {}  # start of the wait for a request by connection, oldest first
-        self._unread: dict[Any, tuple[int, float]] = {}  # unread bytes and time of the last progress
+        self._waiting: dict[Any, float] = {}  # start of the wait for a request, by connection; oldest first
+        # By connection: number of unread bytes, and time when the client last read data
+        self._unread: dict[Any, tuple[int, float]] = {}
         self._counts: Counter[str] = Counter()  # number of connections by network
 
     def add(self, protocol: Any) -> None:
@@ -129,7 +130,7 @@ class GuardedHTTP(H11Protocol):
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
-        """Handle received data; ignore data after the connection was closed."""
+        """Handle received data; ignore data that arrives after the connection was closed."""
         if self.transport.is_closing():
             return
         super().data_received(data)
@@ -190,7 +191,7 @@ class GuardedServer(uvicorn.Server):
 class FewRecords(logging.Filter):
     """Log filter that passes at most MOST_RECORDS records per logger in WINDOW seconds.
 
-    The last of these records states that further lines are omitted.
+    The last passed record states that further lines are omitted.
     """
 
     def __init__(self) -> None:
@@ -245,7 +246,7 @@ def check_address(host: str, port: int) -> None:
 
 
 def _why_not_bound(host: str, port: int, error: OSError) -> str:
-    """Return the reason why a server cannot listen on an address and, for a wrong port, what to do."""
+    """Return an error message: why a server cannot listen on an address, and which port to choose instead."""
     if error.errno == errno.EADDRINUSE:
         return f"--port {port}: another program uses this port of {host}; choose another port"
     if error.errno == errno.EACCES:

@@ -1,8 +1,8 @@
 """Check the host name and the origin of requests.
 
-A page of another site can make a browser send requests to this server. The requests come from the page's own
-origin (cross-origin), or use a host name of the site that resolves to this machine (DNS rebinding). Both
-kinds of requests are refused before any other check.
+A page of another site can make a browser send requests to this server. Such requests name the page's origin
+(cross-origin requests), or a host name of the site that resolves to this machine (DNS rebinding). Both kinds
+of requests are refused before any other check.
 """
 
 from __future__ import annotations

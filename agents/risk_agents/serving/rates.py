@@ -43,7 +43,7 @@ class Rates:
     def __init__(self, app: ASGIApp, a_second: float, burst: float, at_once: int) -> None:
         self.app, self._a_second, self._burst, self._at_once = app, a_second, burst, at_once
         self._rates: OrderedDict[str, Rate] = OrderedDict()  # by address, in the order of the last request
-        self._posts: Counter[str] = Counter()
+        self._posts: Counter[str] = Counter()  # number of unfinished POST requests, by address
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass on requests within the limits."""
@@ -63,7 +63,7 @@ class Rates:
                 del self._posts[network]
 
     def _may_send(self, network: str) -> bool:
-        """Return True and count a request if one more request is within the rate."""
+        """Return True and count a request if one more request is within the rate, otherwise return False."""
         rate = self._rates.pop(network, None) or Rate(self._a_second, self._burst)
         self._rates[network] = rate
         if len(self._rates) > MOST_KNOWN:

@@ -125,7 +125,11 @@ def _check_outputs(arguments: argparse.Namespace) -> None:
 def _parser() -> argparse.ArgumentParser:
     parser = command_parser("tournament")
     add = parser.add_argument
-    add("--agents", metavar="A,B,...", help=f"agents: names, {SPECS}; label=agent sets a label")
+    add(
+        "--agents",
+        metavar="A,B,...",
+        help=f"agents of the tournament: names, {SPECS}; label=agent sets a label",
+    )
     add(
         "--against",
         metavar="B",
@@ -141,7 +145,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     add("--seed", type=int, help="seed of all deals (default: 0)")
     _add_limits(parser)
-    add_options(parser, note="; threads for language models")
+    add_options(parser, note="; if language models play, threads replace processes")
     _add_files(parser)
     _add_sandbox(parser)
     add(
@@ -149,7 +153,7 @@ def _parser() -> argparse.ArgumentParser:
         action="store_true",
         help="with --resume: run the programs and query the language models that the file names",
     )
-    add("--quiet", action="store_true", help="do not show a progress bar")
+    add("--quiet", action="store_true", help="do not print the configuration and the progress")
     return parser
 
 
@@ -228,8 +232,8 @@ def _add_files(parser: argparse.ArgumentParser) -> None:
     add(
         "--report",
         metavar="FILE",
-        help="write a report: tables, plots and the list of games, with links to --replays (.html), or "
-        "only the plots (.png)",
+        help="write a report: tables, plots and the list of games with links to the replays (.html), or only "
+        "the plots (.png)",
     )
 
 
@@ -275,7 +279,7 @@ def _config(wanted: dict[str, Any], level: str | None) -> TournamentConfig:
     agents = split_agents(wanted["agents"])
     if wanted["against"] is not None:
         if len(agents) != 1:
-            raise ValueError(f"--agents names {len(agents)} agents; with --against it must name one")
+            raise ValueError(f"--agents names {len(agents)} agents; with --against it must name exactly one")
         agents.append(wanted["against"])
     names = ("seed", "time_limit", "fresh", "game_time", "fixed_seats", "copies", "record", "luck")
     options = {name: wanted[name] for name in names}
@@ -286,8 +290,8 @@ def _config(wanted: dict[str, Any], level: str | None) -> TournamentConfig:
 def _resumed(arguments: argparse.Namespace) -> Store:
     """Open the tournament that `--resume` names, and return its store.
 
-    Raises ValueError if an argument or an agent's version has changed since the tournament began, or if the
-    file names programs or language models that the command line does not allow.
+    Raises ValueError if an argument or an agent's version has changed since the tournament began. Also raises
+    ValueError if the file names programs or language models that the command line does not allow.
     """
     store = Store.open(arguments.resume or arguments.out or _newest())
     given = _given(arguments)
@@ -314,7 +318,7 @@ def _newest() -> str:
 
     files = sorted(Path().glob("tournament-*.sqlite"), key=numbers)
     if not files:
-        raise FileNotFoundError("--resume: this folder has no tournament-*.sqlite; name the file")
+        raise FileNotFoundError("--resume: this folder has no tournament-*.sqlite; add the name of a file")
     return str(files[-1])
 
 
@@ -361,9 +365,9 @@ def _play(store: Store, games: int, arguments: argparse.Namespace, console: Cons
 def _executor(config: TournamentConfig, workers: str, limit: float | None) -> Iterator[Executor | None]:
     """Provide the executor of the games inside the context.
 
-    The executor is a Ray cluster if `workers` names one. If there are several workers and a language model
-    plays, the executor is a pool of threads, because the games mostly wait for the model's answers. Otherwise
-    the executor is None, and `conduct` uses this process or starts processes.
+    The executor is a Ray cluster if `workers` names a cluster. If there are several workers and a language
+    model plays, the executor is a pool of threads, because such games mostly wait for answers. Otherwise the
+    executor is None, and `conduct` uses this process or starts processes.
     """
     jobs = local_processes(workers)
     if jobs is None:
@@ -381,7 +385,7 @@ def _executor(config: TournamentConfig, workers: str, limit: float | None) -> It
 
 
 def _verdict(store: Store) -> sprt.Verdict:
-    """Return the verdict of the sequential test after the games in the file."""
+    """Return the verdict of the sequential test on the games in the file."""
     numbers = {label: agent for agent, label in enumerate(store.config.labels)}
     rows = list(store.rows(("deal", "agents", "winner", "luck")))
     is_known = all(row["luck"] is not None for row in rows)
@@ -432,7 +436,7 @@ def _tell(store: Store, games: int, arguments: argparse.Namespace) -> None:
 
 
 def _command(store: Store, games: int) -> str:
-    """Return the command that begins a tournament with the games of this file."""
+    """Return the command that plays at least `games` games of this tournament in a new file."""
     words = ["risk-env", "tournament"]
     for name, value in (store.arguments | {"games": games}).items():
         flag = f"--{name.replace('_', '-')}"
@@ -491,7 +495,8 @@ def show_agents(argv: Sequence[str]) -> None:
     )
     _add_sandbox(parser)
     arguments = parser.parse_args(argv)
-    table = Table("agent", "version", "kind", "", box=None, pad_edge=False)
+    last = "spec" if arguments.agents else "description"
+    table = Table("agent", "version", "kind", last, box=None, pad_edge=False)
     for row in _tried(arguments) if arguments.agents else _registered():
         table.add_row(*(Text(for_terminal(cell)) for cell in row))
     Console(width=None if sys.stdout.isatty() else 160).print(table)
@@ -505,7 +510,7 @@ def _registered() -> Iterator[tuple[str, ...]]:
 
 
 def _tried(arguments: argparse.Namespace) -> Iterator[tuple[str, ...]]:
-    """Test each agent on the command line in a game, and yield a table row for the agent."""
+    """Test each agent on the command line, and yield a table row for each agent."""
     for agent in agent_list(arguments.agents, "agents"):
         entrant = _entrant_of_any(agent, arguments.sandbox)
         yield entrant.label, entrant.version, "compiled" if entrant.compiled else "other", entrant.spec

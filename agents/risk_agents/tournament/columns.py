@@ -33,7 +33,8 @@ def _is_whole(value: Any, low: int, high: int) -> bool:
 
 
 def _whole(kind: str = "INTEGER NOT NULL") -> Column:
-    return Column(f"a whole number from 0 to {MOST}", lambda value, _: _is_whole(value, 0, MOST), kind)
+    words = "whole numbers" if kind.startswith("TEXT") else "a whole number"  # text columns contain lists
+    return Column(f"{words} from 0 to {MOST}", lambda value, _: _is_whole(value, 0, MOST), kind)
 
 
 def _one_of(*words: str) -> Column:

@@ -39,7 +39,7 @@ class Entrant:
     label: str
     spec: str  # argument of `risk_agents.make`
     version: str
-    compiled: bool  # True if the agent is a compiled bot or an ONNX model, which play in lanes of a process
+    compiled: bool  # True for compiled bots and ONNX models, which play many games at once in lanes
 
 
 @dataclass(frozen=True)
@@ -55,17 +55,17 @@ class TournamentConfig:
     map_source: str  # argument of `load_map`
     map_digest: str
     seed: int = 0
-    time_limit: float = TIME_LIMIT
+    time_limit: float = TIME_LIMIT  # in seconds
     record: bool = False  # True to keep the actions of every game
     duel: bool = False  # True for a sequential test of the first entrant against the second entrant
     fresh: bool = False  # True to start new processes of agents for every game
-    game_time: float = GAME_TIME  # in seconds; not used in games between compiled bots
+    game_time: float = GAME_TIME  # in seconds; not used in games whose agents all play in lanes
     fixed_seats: bool = False  # True to seat agent s at seat s in every game
     luck: bool = False  # True to measure the luck of each seat
     copies: bool = False  # True to play all line-ups, in which agents can have several seats
-    # groups of opponents of agent 0, which plays every deal from every seat (`schedule.field_pairings`)
+    # Groups of opponents of agent 0, which plays every deal from every seat (`schedule.field_pairings`)
     groups: tuple[tuple[int, ...], ...] = ()
-    # sandbox level of agents' processes (`risk_agents.sandbox`); chosen for each run, not saved
+    # Sandbox level of agents' processes (`risk_agents.sandbox`); chosen for each run, not saved
     sandbox: str | None = None
 
     @cached_property
@@ -109,7 +109,7 @@ class TournamentConfig:
     def luck_meter(self) -> LuckMeter | None:
         """Return a meter for the luck of the games, or None if the tournament does not measure luck.
 
-        Raises ValueError if luck is unknown in games with these rules.
+        Raises ValueError if the luck of games with these rules on this map is unknown.
         """
         if not self.luck:
             return None

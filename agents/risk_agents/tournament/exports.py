@@ -26,7 +26,7 @@ from risk_env.whole_file import whole_file
 def write_csv(store: Store, path: str | Path) -> None:
     """Write the games as CSV, one row per game.
 
-    Lists have a column for each seat, such as `agents_0`, `agents_1`, ...
+    A list becomes one column per seat, such as `agents_0`, `agents_1`, ...
     """
     names = [name for name in COLUMNS if name != "actions"]
     seats = range(store.config.num_players)
@@ -50,7 +50,7 @@ def write_json(
 
 
 def _without_nan(value: Any) -> Any:
-    """Replace NaN with None, because JSON has no NaN; NaN stands for the ends of a missing interval."""
+    """Replace NaN, which marks the ends of a missing interval, with None, because JSON has no NaN."""
     if isinstance(value, dict):
         return {key: _without_nan(part) for key, part in value.items()}
     if isinstance(value, list | tuple):
@@ -89,19 +89,23 @@ def grids(summary: Summary) -> list[Grid]:
     rates = ["win %", "win % without luck"] if is_adjusted else ["win %"]
     heading = ["agent", "version", "rating", *rates, *places, *counts]
     title, rows = (
-        "Agents (intervals: 95 %, by deals and openings)",
+        "Agents (95 % confidence intervals, clustered by deals and openings)",
         [_agent_row(agent) for agent in summary.agents],
     )
     labels = [agent.label for agent in summary.agents]
     ahead = [["" if cell is None else percent(cell) for cell in row] for row in summary.ahead]
     payoffs = [[label, *row] for label, row in zip(labels, ahead, strict=True)]
     seats = [
-        ["in turn order, the starter first", *map(percent, summary.order_win_rate)],
-        ["by seat", *map(percent, summary.seat_win_rate)],
+        ["by turn order, the starter first", *map(percent, summary.order_win_rate)],
+        ["by seat, seat 0 first", *map(percent, summary.seat_win_rate)],
     ]
     return [
         (title, heading, rows),
-        ("Payoff matrix: % of games in which the row finished before the column", ["", *labels], payoffs),
+        (
+            "Payoff matrix: % of games in which the row's agent finished before the column's agent",
+            ["", *labels],
+            payoffs,
+        ),
         ("Seat bias: win %", ["", *(str(k + 1) for k in range(len(summary.seat_win_rate)))], seats),
     ]
 
@@ -147,7 +151,7 @@ def remarks(config: TournamentConfig, summary: Summary) -> list[str]:
     deals = f"{summary.deals} deals" + (f", {summary.openings} openings" if summary.openings else "")
     return [
         f"{summary.games} games, {deals}: {summary.won} won, {summary.truncated} truncated after "
-        f"{config.rules.max_rounds} rounds (a win for nobody), {summary.forfeited} forfeited",
+        f"{config.rules.max_rounds} rounds (no winner), {summary.forfeited} forfeited",
         f"rounds: mean {mean:.1f}, median {median:.0f}, 90 % within {late:.0f}",
         *_luck(summary),
         *_bounds(summary),
@@ -157,11 +161,11 @@ def remarks(config: TournamentConfig, summary: Summary) -> list[str]:
 
 
 def _luck(summary: Summary) -> Iterator[str]:
-    """Yield a line about the win rates without luck, if the luck is known."""
+    """Yield a line about the precision of win rates without luck, if the luck is known."""
     if summary.luck_gain is not None:
         yield (
-            "win rates without luck: the luck of dice and cards is subtracted; plain win rates need about "
-            f"{summary.luck_gain:.1f} times as many games for the same precision"
+            "win rates without the luck of dice and cards: for the same precision, plain win rates need "
+            f"about {summary.luck_gain:.1f} times as many games"
         )
 
 
@@ -175,7 +179,7 @@ def _bounds(summary: Summary) -> Iterator[str]:
         if shares in ({1.0}, {0.0}):
             side, bound = ("ahead of", "at least") if shares == {1.0} else ("behind", "at most")
             yield (
-                f"{agent.label} finished {side} everybody in every game: "
+                f"{agent.label} finished {side} all other agents in every game: "
                 f"the true rating is {bound} the rating shown"
             )
 

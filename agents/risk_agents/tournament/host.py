@@ -1,13 +1,14 @@
 """Separate process for a Python agent, so that a crash or hang of the agent does not stop the tournament.
 
 At each decision the process receives a game record. All hidden facts in the record are drawn again, so the
-agent cannot peek at them. Messages are lines of JSON (`program`): a request with a number, and a reply with a
-result or an error.
+agent cannot learn the real facts. Messages are lines of JSON (`program`): a request with a number, and a
+reply with a result or an error.
 
     {"id": 7, "type": "act", "seat": 1, "record": "..."}        {"id": 7, "result": 42}
 
 If the agent reads `view.events`, its process requests the events that the process does not know yet, at most
-once per decision:
+once per decision. In both examples, the left message goes to the process, and the right message comes from
+the process:
 
     {"id": 7, "events": [...]}                                  {"id": 7, "wants": "events", "since": 120}
 """
@@ -42,10 +43,10 @@ from risk_env.text.escape import label
 
 LOAD_LIMIT = 900.0  # time limit for a process to load or compile the installed code, in seconds
 START_LIMIT = 120.0  # time limit for a process to make its agent, in seconds
-# time limit for the preparation of an agent from a file, as a multiple of the time limit for a decision
+# Time limit for the preparation of an agent from a file, as a multiple of the time limit for a decision
 PREPARATION = 12.0
-# thinking time of a rehearsal, without the first action in each phase, as a multiple of the time limit for a
-# decision
+# Maximum thinking time in a rehearsal, without the first action in each phase, as a multiple of the time
+# limit for a decision
 REHEARSAL = 2.0
 REHEARSED_ROUNDS = 10  # maximum number of rounds of a rehearsal
 NO_DEAL = 1 << 62  # number of the deal of rehearsals, which no tournament plays
@@ -57,7 +58,8 @@ _UNPREPARED: set[str] = set()  # specs whose process ended in the preparation, w
 class Host:
     """Handle of an agent's process in the tournament's process.
 
-    A `Host` starts the agent's process, sends requests, and kills the process if a reply is late.
+    A `Host` starts the agent's process, sends requests, and kills the process if a reply is late. All methods
+    that send requests, except `prepare`, raise ProgramFault if the agent or the process fails.
     """
 
     def __init__(
@@ -72,7 +74,7 @@ class Host:
             self._request("load", LOAD_LIMIT, rules=rules.to_dict(), map=map_source)
             value = self._request("introduce", START_LIMIT, spec=spec)
             if not (isinstance(value, list) and len(value) == 3 and isinstance(value[2], bool)):
-                raise self._garbage(value, "the agent's name and version, and a flag")
+                raise self._garbage(value, "a name, a version and a boolean")
         except ProgramFault:
             self.close()
             raise
@@ -109,8 +111,8 @@ class Host:
     ) -> Any:
         """Send a message, and return the result in the reply.
 
-        Raises ProgramFault if there is no reply within `limit` seconds, or if the agent raised an error.
-        Before the process replies, it can request the events of `history` once.
+        Before the reply, the process can request the events of `history` once. Raises ProgramFault if there
+        is no reply within `limit` seconds, or if the agent raised an error.
         """
         self._requests += 1
         until = time.monotonic() + limit
@@ -162,7 +164,7 @@ def serve() -> None:
 
 
 class AgentServer:
-    """Agents of one spec, one for each seat, which are made when they are first needed."""
+    """Agents of one spec, one agent for each seat; an agent is made when it is first needed."""
 
     spec: str  # set by `introduce`
 
@@ -184,7 +186,7 @@ class AgentServer:
             return {"id": number, "error": f"{type(error).__name__}: {error}{where}"}
 
     def load(self, rules: dict[str, Any], map: str) -> None:
-        """Load and compile the code that views need, so that agents do not lose time for it."""
+        """Load and compile the code that views need, so that agents do not lose time for compilation."""
         self.rules, self.board = Rules.from_dict(rules), load_map(map)
         compile_games(self.rules, self.board)
         view = Match(self.rules, self.board, [None] * self.rules.num_players, seed=0).view()
@@ -216,7 +218,7 @@ class AgentServer:
         return as_action(self._agent(seat).act(View(game, seat, self._chance[seat], cache(self._history))))
 
     def _history(self, seat: int) -> list[Event]:
-        """Return the events that a seat has seen, after a request for the events that are not known yet."""
+        """Return the events that a seat has seen; request the events that this process does not know yet."""
         known = self._events[seat]
         news = self._request({"wants": "events", "since": len(known)})["events"]
         known += map(Event.from_json, news)
@@ -269,7 +271,7 @@ class AgentServer:
 
 @contextmanager
 def _global_chance_kept() -> Iterator[None]:
-    """Restore the global generators of `random` and `numpy.random` at the end of the context."""
+    """Restore the global random generators of Python and NumPy at the end of the context."""
     states = random.getstate(), np.random.get_state()  # noqa: NPY002
     try:
         yield

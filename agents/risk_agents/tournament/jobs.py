@@ -24,7 +24,7 @@ def play(config: TournamentConfig, chunk: Chunk) -> Iterator[GameResult]:
     """
     left = {pairing.game: pairing for pairing in chunk}
     if all(config.is_compiled(pairing) for pairing in chunk):
-        with suppress(Exception):  # raised by a bot; `play_single` below finds out by which bot
+        with suppress(Exception):  # raised by a bot; `play_single` repeats the error and names the bot
             for result in play_compiled(config, chunk, _bots(config, chunk)):
                 del left[result.game]
                 yield result
@@ -40,7 +40,7 @@ def _bots(config: TournamentConfig, chunk: Chunk) -> dict[int, LanePlayer]:
 
 
 def pool_of(config: TournamentConfig) -> PlayerPool:
-    """Return the pool of players of this thread, which is kept from chunk to chunk."""
+    """Return the pool of players of this thread; the pool is kept from chunk to chunk."""
     key = get_ident(), config
     if key not in _POOLS:
         for other in [other for other in _POOLS if other[0] == get_ident()]:
@@ -56,7 +56,7 @@ def close_pools() -> None:
 
 
 def play_and_return(config: TournamentConfig, chunk: Chunk) -> list[GameResult]:
-    """Play the games of a chunk, and return their results, for an executor that returns results."""
+    """Play the games of a chunk, and return their results; used if the workers do not write the file."""
     return list(play(config, chunk))
 
 

@@ -2,8 +2,8 @@
 
 In this game, each of P players chooses one of K agents for a seat. A line-up is the number of seats of each
 agent; an agent can have several seats, which are *copies*. There are C(K + P - 1, P) line-ups. The pay-off of
-an agent in a line-up is the share of games that one copy of the agent wins. All seats are equal, because the
-games of a line-up are played in seatings in which each agent changes seats.
+an agent in a line-up is the share of games that one copy of the agent wins. The seats have no influence,
+because every agent plays every seat equally often.
 
 The alpha-rank (Omidshafiei et al. 2019) is defined for any number of players, but needs the pay-offs of all
 line-ups. A tournament without `--copies` does not play all line-ups.
@@ -21,7 +21,7 @@ from risk_agents.tournament.schedule import LineUp, line_ups_with_copies
 from risk_agents.tournament.summary import Estimate, Games
 from risk_env.arrays import Floats
 
-MOST_SHOWN = 5  # number of line-ups in the table
+MOST_SHOWN = 5  # maximum number of line-ups in the table
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,8 @@ class LineUpAnalysis:
 def analyse_line_ups(games: Games, labels: Sequence[str], seed: int) -> LineUpAnalysis:
     """Return the analysis of a tournament's games. `seed` is the seed of the bootstrap over deals.
 
-    Raises ValueError for a single agent, for too many line-ups, and if a line-up has no game.
+    `labels` name the agents in errors. Raises ValueError for a single agent, for too many line-ups, and if a
+    line-up has no game.
     """
     K, P = games.num_agents, games.num_players
     if K < 2:
@@ -68,14 +69,15 @@ def analyse_line_ups(games: Games, labels: Sequence[str], seed: int) -> LineUpAn
 def alpha_rank_of_line_ups(payoffs: Floats, line_ups: Sequence[LineUp], mutation: float = MUTATION) -> Floats:
     """Return the share of time of each line-up, float (L,), in the limit of strong selection.
 
-    `payoffs`, float (L, K), is the pay-off of one copy of the agent of the column in the line-up of the row,
-    and `line_ups` are all L line-ups of K agents. In each step, one seat and another agent for this seat are
-    drawn uniformly. If the new agent has a larger pay-off in the new line-up than the agent of this seat has
-    now, the probability of the change is 1 - `mutation`; with an equal pay-off, 0.5; otherwise, `mutation`.
+    `line_ups` are all L line-ups of K agents. `payoffs`, float (L, K), contains the pay-off of one copy of
+    the column's agent in the row's line-up. In each step, one seat and another agent for this seat are drawn
+    uniformly. The pay-off of the new agent in the new line-up is compared with the present pay-off of the
+    seat's agent. The probability of the change is 1 - `mutation` if the new pay-off is larger, 0.5 if both
+    are equal, and `mutation` otherwise.
     """
     L, K = payoffs.shape
     P, number = len(line_ups[0]), {line_up: n for n, line_up in enumerate(line_ups)}
-    change = np.zeros((L, L))  # probability of a change from the line-up of the row to that of the column
+    change = np.zeros((L, L))  # probability of a change from the row's line-up to the column's line-up
     for n, line_up in enumerate(line_ups):
         for seat, agent in enumerate(line_up):
             for other in set(range(K)) - {agent}:
@@ -98,7 +100,7 @@ def line_up_grids(analysis: LineUpAnalysis, labels: Sequence[str]) -> list[Grid]
         [", ".join(labels[agent] for agent in line_up), percent(share)]
         for line_up, share in analysis.line_ups[:MOST_SHOWN]
     ]
-    title = "Alpha-rank over all line-ups (intervals: 95 %, by deals)"
+    title = "Alpha-rank over all line-ups (95 % confidence intervals, clustered by deals)"
     return [
         (title, ["agent", "share of seats %"], agents),
         ("Line-ups with the largest shares", ["line-up", "share of time %"], rows),

@@ -1,4 +1,4 @@
-"""Convert agents of the command line (`risk_agents.agent_list`) to entrants of a tournament."""
+"""Convert agents of the command line (`risk_agents.agent_list`) to entrants of a tournament, after a test."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from risk_env.compiling import compile_games
 from risk_env.players import Policy
 from risk_env.text.escape import label as as_label
 
-_COMPILED_IN_FILES: set[str] = set()  # specs `file.py:NAME` that are compiled bots, as a host has found
+_COMPILED_IN_FILES: set[str] = set()  # specs `file.py:NAME` that were found to be compiled bots
 
 
 def make_config(
@@ -33,6 +33,7 @@ def make_config(
     """Test every agent once, and return the configuration of a tournament between the agents.
 
     An agent is a spec of `make`, or `label=spec`. `options` are the other fields of `TournamentConfig`.
+    Raises ValueError if an agent cannot play, or if the options contradict each other.
     """
     board = load_map(map_source)
     check_rules(rules, board)
@@ -46,11 +47,11 @@ def make_config(
     if config.fixed_seats and (config.duel or len(agents) != rules.num_players):
         raise ValueError(
             f"agents={list(agents)!r}: fixed_seats needs one agent for each of the {rules.num_players} "
-            "seats, and no `against`"
+            "seats, and cannot be combined with a duel (--against)"
         )
     if config.copies:
         if config.duel or config.fixed_seats:
-            raise ValueError("copies=True: fixed_seats and `against` set the line-ups; use only one of them")
+            raise ValueError("copies=True cannot be combined with fixed_seats or a duel (--against)")
         line_ups_with_copies(len(agents), rules.num_players)
     config = replace(config, time_limit=float(config.time_limit), game_time=float(config.game_time))
     prepare_luck(config)
@@ -65,7 +66,7 @@ def prepare_luck(config: TournamentConfig) -> None:
 
 
 class Trial(NamedTuple):
-    """Settings of the game in which agents are tested."""
+    """Settings of the test of agents: rules, map, time limit and sandbox level."""
 
     rules: Rules
     map_source: str
@@ -123,10 +124,9 @@ def _compile(bot: LanePlayer, spec: str, rules: Rules, map_source: str) -> None:
 
 
 def refusal(spec: str, rules: Rules, board: Board) -> str:
-    """Return the reason why a player cannot play games with these rules on this map, or "" if it can.
+    """Return the reason why a player cannot play games with these rules on this map, or "" if there is none.
 
-    Returns "" also for players that only a trial game can test: programs, Python files, language models and
-    `.zip` files.
+    The result is also "" for players that are not compiled bots or ONNX models, and for all Python files.
     """
     player = None if is_in_file(spec) else lane_player(spec)
     try:

@@ -12,7 +12,7 @@ MOST_KINDS = 10  # maximum number of kinds of failures
 ADDED = ("turns", "exchanges", "illegal", "fallbacks", "tokens_in", "tokens_out", "money", "seconds")
 HEADING = [
     *("model", "exchanges per turn", "input tokens per game", "output tokens per game", "cost per game"),
-    *("seconds per exchange", "illegal %", "fallbacks per turn", "failed requests"),
+    *("seconds per exchange", "illegal answers, %", "fallbacks per turn", "failed requests"),
 ]
 
 
@@ -27,7 +27,7 @@ def are_notes(facts: Any) -> bool:
 
 
 def model_rows(results: Sequence[GameResult], labels: Sequence[str]) -> list[list[str]]:
-    """Return a table row for each agent that is a model, about all games of the agent."""
+    """Return a table row (HEADING) for each agent that is a model; a row is about all games of the agent."""
     totals: dict[int, Counter[str]] = {}
     failures: dict[int, Counter[str]] = {}
     for result in results:

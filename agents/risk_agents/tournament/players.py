@@ -1,4 +1,7 @@
-"""Players of a job: compiled bots, agents in separate processes, external programs and language models."""
+"""Players of a job: lane players, agents in separate processes, external programs and language models.
+
+Lane players are compiled bots and ONNX models, which play many games at once.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +26,7 @@ from risk_env.bots import CompiledBot
 from risk_env.events import Event
 from risk_env.players import Policy
 
-LanePlayer = CompiledBot | Policy  # player in the lanes of a process
+LanePlayer = CompiledBot | Policy  # player that plays many games at once, in the lanes of an `Arena`
 
 
 def compiled_bot(spec: str) -> CompiledBot | None:
@@ -36,8 +39,7 @@ def compiled_bot(spec: str) -> CompiledBot | None:
 def lane_player(spec: str) -> LanePlayer | None:
     """Return the player of a spec if the player is a compiled bot or an ONNX model, otherwise None.
 
-    Only these players play in the lanes of a process. Names, `file.py:NAME`, `kept_out:NAME` and policy files
-    can be compiled bots.
+    A Python file is loaded in this process. Programs and language models are not loaded.
     """
     is_named = spec.startswith(KEPT_OUT) or bots.is_registered(spec)
     may_be_compiled = is_named or is_in_file(spec) or spec.endswith(POLICY_FILES)
@@ -53,7 +55,7 @@ def is_queried(spec: str) -> bool:
 
 
 class HostedAgent(Agent):
-    """Agent in a host process (`host`); if the process dies, a new process is started."""
+    """Agent in a separate process (`host`); if the process dies, a new process is started."""
 
     def __init__(self, pool: PlayerPool, number: int, seat: int) -> None:
         self._host = partial(pool.host, number, seat)
@@ -82,7 +84,7 @@ class QueriedAgent(Agent):
         self._agent: ExternalAgent | ModelAgent | None = ModelAgent(spec) if is_model(spec) else None
 
     def reset(self, seat: int, rules: Rules, board: Board, seed: int) -> None:
-        """Reset the program or the model for a new game; start the program if it is not running."""
+        """Reset the program or the model for a new game; a program that is not running is started."""
         with self._closed_at_a_fault():
             if self._agent is None:
                 walls = sandbox(self._config.sandbox)
@@ -127,12 +129,12 @@ class QueriedAgent(Agent):
 
 
 class PlayerPool:
-    """Players of one thread of a process, which are kept from game to game."""
+    """Players of one thread; the pool keeps players and their processes from game to game."""
 
     def __init__(self, config: TournamentConfig) -> None:
         self.config = config
         self._hosts: dict[int, Host] = {}  # by agent; two agents of the same file have two processes
-        # by agent, and by seat or copy (`_player`)
+        # By agent, and by seat or copy (`_player`)
         self._players: dict[tuple[int, int], LanePlayer | Agent] = {}
 
     def players(self, agents: Sequence[int]) -> list[LanePlayer | Agent]:
@@ -162,7 +164,7 @@ class PlayerPool:
         )
 
     def host(self, agent: int, seat: int) -> Host:
-        """Return the running host of an agent, in which the agent of the seat has prepared."""
+        """Return the running host of an agent, after the agent of the seat had the opportunity to prepare."""
         if agent not in self._hosts or not self._hosts[agent].is_alive:
             self._hosts[agent] = self._started(agent)
         self._hosts[agent].prepare(seat)

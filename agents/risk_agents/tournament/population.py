@@ -1,10 +1,10 @@
 """Population analysis of a tournament: Nash averaging, alpha-rank and cycles of its agents.
 
-The module analyses a game of pairs: each of two players names an agent, and the pay-off is the share of games
-in which the first agent finishes ahead of the second agent. In two-player tournaments, the pay-off is the win
-rate, without the games that nobody wins. In tournaments with more players, the pay-off is the marginal rate
-in the line-ups of the tournament, so the analysis is valid only for these line-ups. The module `line_ups`
-analyses the whole game with three or more players.
+The module analyses a game of pairs, in which each of two players names an agent. The pay-off is the share of
+games in which the first agent finishes ahead of the second agent. In a two-player tournament without
+truncated games, the pay-off is the win rate. With more players, the pay-off is the marginal rate in the
+line-ups of the tournament. The analysis is then valid only for these line-ups. The module `line_ups` analyses
+the whole game with three or more players.
 
 A rating is an average over the agents that happened to play. The Nash average (Balduzzi et al. 2018) does not
 change if an agent is entered twice. The alpha-rank (Omidshafiei et al. 2019) is the share of time in which
@@ -24,21 +24,21 @@ from risk_agents.tournament.summary import Estimate, Games, estimates, pairs
 from risk_env.arrays import Array, Floats
 
 SAMPLES = 200  # number of bootstrap samples over deals
-MUTATION = 0.01  # probability of a change to a worse agent; 1 - MUTATION for a better agent
+MUTATION = 0.01  # probability of a change to a worse agent; 1 - MUTATION for a change to a better agent
 _TOLERANCE = 1e-9
 MOST_CYCLES = 5  # maximum number of cycles that are shown
 
 
 @dataclass(frozen=True)
 class Population:
-    """Analysis of K agents; all numbers have 95 % confidence intervals from a bootstrap over deals."""
+    """Analysis of K agents; all estimates have 95 % confidence intervals from a bootstrap over deals."""
 
     nash: tuple[Estimate, ...]  # (K,) probability of each agent in the equilibrium of maximum entropy
     # (K,) share of games in which each agent finishes ahead of an agent drawn from `nash`
     skill: tuple[Estimate, ...]
     alpha_rank: tuple[Estimate, ...]  # (K,) share of time in which each agent is played
-    # cycles: each agent finishes ahead of the next agent, and the last agent ahead of the first agent; the
-    # intervals of these three shares lie above 0.5
+    # Numbers of the agents of each cycle. Each agent finishes ahead of the next agent, and the last agent
+    # ahead of the first agent. The intervals of these three shares lie above 0.5.
     cycles: tuple[tuple[int, int, int], ...]
 
 
@@ -58,7 +58,7 @@ def population(games: Games, labels: Sequence[str], seed: int) -> Population:
         a, b = np.argwhere(~met)[0]
         raise ValueError(f"{labels[a]} and {labels[b]} never met in a game: play more games")
     draws = [_payoffs(counts @ parts, counts @ wholes, K) for counts in resampled(len(parts), SAMPLES, seed)]
-    # if two agents do not meet in a sample, the sample gets their pay-offs in all games
+    # If two agents do not meet in a sample, the sample gets the pay-offs of these agents in all games
     draws = [np.where(np.isnan(draw), payoffs, draw) for draw in draws]
     analyses = [_analyse(matrix) for matrix in (payoffs, *draws)]
     nash, skill, ranks = (np.array(values) for values in zip(*analyses, strict=True))
@@ -94,8 +94,8 @@ def nash_average(payoffs: Floats) -> Floats:
 
     `payoffs`, float (K, K), is the share of games in which the row finishes ahead of the column. No agent has
     a share above 0.5 against the equilibrium. The equilibria of a symmetric zero-sum game form a convex set.
-    Linear programs find the agents that at least one equilibrium plays. Among these agents, the equilibrium
-    of maximum entropy is an interior point.
+    Linear programs find the agents that at least one equilibrium plays. The equilibrium of maximum entropy
+    plays all of these agents, so a smooth minimisation over these agents finds the equilibrium.
     """
     from scipy.optimize import linprog, minimize
 
@@ -130,9 +130,9 @@ def alpha_rank(payoffs: Floats, mutation: float = MUTATION) -> Floats:
     """Return the share of time in which each agent is played, float (K,), in the limit of strong selection.
 
     A population plays one agent at a time. In each step, another agent is drawn uniformly, and can replace
-    the current agent. If the drawn agent finishes ahead in more than half of the games, the
-    probability of the replacement is 1 - `mutation`; in exactly half of the games, 0.5; in fewer games,
-    `mutation`.
+    the current agent. The probability of the replacement is 1 - `mutation` if the drawn agent finishes ahead
+    of the current agent in more than half of their games. The probability is 0.5 if the agents are equal, and
+    `mutation` otherwise. `payoffs` is as in `nash_average`.
     """
     gains = payoffs - payoffs.T
     K = len(gains)
@@ -153,21 +153,21 @@ def _cycles(is_ahead: Array) -> Iterator[tuple[int, int, int]]:
 
 
 def population_grid(analysis: Population, labels: Sequence[str]) -> Grid:
-    """Return the table of an analysis; the agents that the equilibrium plays most come first."""
+    """Return the table of an analysis; the agents with the highest probability in `nash` come first."""
     heading = ["agent", "Nash average %", "ahead of the Nash average %", "alpha-rank %"]
     order = sorted(
         range(len(labels)), key=lambda k: (-analysis.nash[k].value, -analysis.skill[k].value, labels[k])
     )
     columns = (analysis.nash, analysis.skill, analysis.alpha_rank)
     rows = [[labels[k], *(percent(column[k]) for column in columns)] for k in order]
-    return "Population (intervals: 95 %, by deals)", heading, rows
+    return "Population analysis (95 % confidence intervals, clustered by deals)", heading, rows
 
 
 def cycle_lines(analysis: Population, labels: Sequence[str]) -> list[str]:
-    """Return a line for each of the first MOST_CYCLES cycles, and a line with the number of other cycles."""
+    """Return a line for each of the first MOST_CYCLES cycles, and a line that counts the further cycles."""
     lines = [
         "cycle: " + " is ahead of ".join(labels[k] for k in (*cycle, cycle[0]))
         for cycle in analysis.cycles[:MOST_CYCLES]
     ]
     more = len(analysis.cycles) - len(lines)
-    return lines + ([f"other cycles of three agents: {more}"] if more > 0 else [])
+    return lines + ([f"further cycles of three agents: {more}"] if more > 0 else [])

@@ -1,8 +1,8 @@
 """Plackett-Luce ratings, with confidence intervals by bootstrap over deals and openings.
 
 In the Plackett-Luce model, places are taken one after another, from the first to the last. An agent of
-strength g takes the next place with probability g / G, where G is the sum of the strengths of all agents
-without a place. With two players, this is the Bradley-Terry model.
+strength g takes the next place with probability g / G. G is the sum of the strengths of all agents that have
+no place yet. With two players, this is the Bradley-Terry model.
 
 Ratings are 400 log10(g), with mean 1500. A difference of 400 points means odds of 10 to 1 of finishing ahead.
 `choix.ilsr_rankings` fits the same model. This module counts equal rankings once, with a weight, so that
@@ -25,7 +25,7 @@ MEAN = 1500.0
 POINTS = 400.0 / np.log(10.0)
 PRIOR = 0.5  # prior wins and losses of each agent against an average player, which keep ratings finite
 LEVEL = 0.95  # confidence level
-FEW_CLUSTERS = 10  # with fewer deals or openings, intervals are too narrow
+FEW_CLUSTERS = 10  # minimum number of deals and of openings; with fewer, intervals are too narrow
 SAMPLES = 1000  # number of bootstrap samples for rates
 RATING_SAMPLES = 300  # number of bootstrap samples for ratings
 _STEPS = 100
@@ -38,12 +38,13 @@ class Rankings:
     """Games of a tournament as rankings; equal rankings are stored once.
 
     `order`, int (G, P), contains the agents of each game, from the first place to the last. An agent may
-    occur several times in a game.
+    occur several times in a game. A stage of a ranking is the choice of the agent that takes the next place.
+    R is the number of different rankings.
     """
 
     def __init__(self, order: Ints, num_agents: int) -> None:
         distinct, which = np.unique(order, axis=0, return_inverse=True)
-        self.which: Ints = which.reshape(-1)  # (G,) index of each game's distinct ranking
+        self.which: Ints = which.reshape(-1)  # (G,) index of each game's ranking among the R rankings
         self.num_agents = num_agents
         stages = max(distinct.shape[1] - 1, 1)
         copies = (distinct[:, :, None] == np.arange(num_agents)).astype(float)  # (R, P, K)
@@ -52,10 +53,10 @@ class Rankings:
         self._left = copies[:, ::-1].cumsum(axis=1)[:, ::-1][:, :stages]
 
     def fit(self, weights: Floats | None = None, start: Floats | None = None, prior: float = PRIOR) -> Floats:
-        """Return the maximum-likelihood log strengths, float (K,), with mean 0.
+        """Return the log strengths that maximise likelihood times prior, float (K,), with mean 0.
 
-        `weights`, float (G,), is the weight of each game (default: 1). `start`, float (K,), contains the log
-        strengths with which Newton's method begins (default: 0). `prior` replaces PRIOR.
+        `weights`, float (G,), contains the weight of each game (default: 1). `start`, float (K,), contains
+        the log strengths with which Newton's method begins (default: 0). `prior` replaces PRIOR.
         """
         of_rankings = np.bincount(self.which, weights, minlength=len(self._chosen)).astype(float)
         strengths = np.zeros(self.num_agents) if start is None else start.copy()
@@ -70,7 +71,7 @@ class Rankings:
         return strengths - strengths.mean()
 
     def influences(self, strengths: Floats) -> Floats:
-        """Return the influence of each game on the log strengths, to first order, float (G, K)."""
+        """Return the first-order influence of each game on the log strengths, float (G, K)."""
         share = self._shares(strengths)
         slopes = self._chosen - share.sum(axis=1)
         bend = self._bend(share, np.bincount(self.which).astype(float), strengths, PRIOR)
@@ -82,7 +83,7 @@ class Rankings:
         return share / share.sum(axis=2, keepdims=True)
 
     def _bend(self, share: Floats, weights: Floats, strengths: Floats, prior: float) -> Floats:
-        """Return the negative Hessian matrix of the log likelihood, float (K, K)."""
+        """Return the negative Hessian matrix of the log likelihood with the prior, float (K, K)."""
         weighted, average = share * weights[:, None, None], 1.0 / (1.0 + np.exp(-strengths))
         bend = np.diag(weighted.sum(axis=(0, 1)) + 2.0 * prior * average * (1.0 - average))
         return bend - weighted.reshape(-1, self.num_agents).T @ share.reshape(-1, self.num_agents)
@@ -131,9 +132,9 @@ def rates(
 ) -> tuple[Floats, Floats]:
     """Return the rates `parts / wholes` over all deals, float (K,), and their intervals, float (K, 2).
 
-    `parts` and `wholes` have shape (D, K), with one row per deal. If all deals have the same rate, the
+    `parts` and `wholes` have shape (D, K), with one row per deal. If a rate is the same in all deals, the
     bootstrap interval has no width, and Wilson's interval is used instead. The number of observations of
-    Wilson's interval is the number of deals, but at most the number of clusters `most`, int (K,).
+    Wilson's interval is the number of deals, but at most `most`, int (K,).
     """
     drawn = np.array([(counts @ parts, counts @ wholes) for counts in resampled(len(parts), samples, seed)])
     with np.errstate(invalid="ignore", divide="ignore"):
@@ -162,7 +163,10 @@ def _between(draws: Floats) -> Floats:
 
 
 def wilson(rate: Floats, number: Ints) -> Floats:
-    """Return Wilson's interval of rates with `number` observations, or [0, 1] if `number` is 0."""
+    """Return Wilson's confidence interval of rates, float (..., 2); [0, 1] where `number` is 0.
+
+    `number` contains the number of observations of each rate.
+    """
     n = np.maximum(number, 1)
     middle = (rate + _Z**2 / (2 * n)) / (1 + _Z**2 / n)
     half = _Z * np.sqrt(rate * (1 - rate) / n + _Z**2 / (4 * n**2)) / (1 + _Z**2 / n)

@@ -1,4 +1,4 @@
-"""Write the games of a tournament as saved games with results, and compare replayed games with results."""
+"""Write the games of a tournament as saved games with results, and check the results of replayed games."""
 
 import json
 from pathlib import Path
@@ -13,7 +13,7 @@ from risk_env.game import Game, SavedGameError
 from risk_env.saved_game import SavedGame
 from risk_env.whole_file import whole_file
 
-# Fields of GameResult that a file contains
+# Fields of GameResult that a file of saved games contains
 _RESULTS = ("game", "ending", "winner", "places", "rounds", "forfeit_seat", "forfeit_reason")
 
 
@@ -35,7 +35,10 @@ def saved_game(config: TournamentConfig, result: GameResult) -> SavedGame:
 
 
 def write_records(store: Store, path: str | Path) -> None:
-    """Write the games of a tournament as JSON Lines, in the order of its schedule."""
+    """Write the games of a tournament as JSON Lines, in the order of the schedule.
+
+    Raises ValueError if the tournament keeps no actions.
+    """
     if not store.config.record:
         raise ValueError(
             "the tournament was begun without --record, so its file contains no actions; begin a new "

@@ -16,7 +16,7 @@ _NUMBERED = ("every", "longest", "upsets")
 def parse_selection(text: str) -> tuple[str, int]:
     """Return the word and the number of a selection of games, such as `every:100`.
 
-    A form without a number gives 0. Raises ValueError unless `text` has one of the FORMS.
+    The number is 0 for `all` and `forfeits`. Raises ValueError unless `text` has one of the FORMS.
     """
     word, _, number = text.partition(":")
     is_number = number.isdecimal() and int(number) > 0
@@ -26,7 +26,10 @@ def parse_selection(text: str) -> tuple[str, int]:
 
 
 def write_replays(store: Store, folder: str | Path, selection: str, summary: Summary) -> dict[int, Path]:
-    """Write a page `game-N.html` for every selected game into a folder; return the paths by game number."""
+    """Write a page `game-N.html` for every selected game into a folder; return the paths by game number.
+
+    `selection` has one of the FORMS. `summary` contains the ratings for the selection `upsets`.
+    """
     config, folder = store.config, Path(folder)
     ratings = {agent.label: agent.rating.value for agent in summary.agents}
     wanted = set(selected(store.results(), selection, [ratings.get(label, 0.0) for label in config.labels]))

@@ -27,7 +27,7 @@ KINDS = (".html", ".png")
 COLOURS = ("#4477aa", "#ee6677", "#228833", "#ccbb44", "#66ccee", "#aa3377")  # Paul Tol, colour-blind safe
 MOST_BARS = 60  # maximum number of bars in a histogram
 WIDTH, HEIGHT = 6.4, 4.2  # size of one plot, in inches
-MOST_LISTED = 1000  # maximum number of games in the report, in addition to games with a replay
+MOST_LISTED = 1000  # number of first games in the report; later games are listed if they have a replay
 _DARK_INK, _DARK_PAPER = "#e6e8eb", "#16181c"
 _DARK: Any = {  # settings of matplotlib
     **dict.fromkeys(("figure.facecolor", "axes.facecolor", "legend.facecolor"), _DARK_PAPER),
@@ -40,10 +40,10 @@ _DARK: Any = {  # settings of matplotlib
 
 @dataclass(frozen=True)
 class Played:
-    """The games of a report, the replays of games, and the command that plays the games."""
+    """The games of a report, their replays, and the command that plays the games."""
 
     results: Sequence[GameResult] = ()
-    replays: Mapping[int, Path] = field(default_factory=dict)  # page of each game that has a replay
+    replays: Mapping[int, Path] = field(default_factory=dict)  # page of the replay by number of the game
     command: str = ""  # command line that plays these games
 
 
@@ -100,7 +100,7 @@ def _facts(config: TournamentConfig, played: Played) -> list[tuple[str, str]]:
 def _grid(title: str, heading: list[str], rows: list[list[str]]) -> str:
     """Return a sortable table, as HTML.
 
-    A column is sorted by numbers if all its cells begin with a number or are empty.
+    A column is sorted numerically if each of its cells begins with a number or is empty.
     """
     columns = list(zip(*rows, strict=True))
     kinds = ["number" if all(map(_is_number, filter(None, column))) else "text" for column in columns]
@@ -128,7 +128,7 @@ def _number(cell: str) -> str:
 
 
 def _games(config: TournamentConfig, played: Played, folder: Path) -> str:
-    """Return a table of the first games and of all games with a replay, as HTML."""
+    """Return a table of the first MOST_LISTED games and of all other games with a replay, as HTML."""
     results = played.results
     listed = [game for k, game in enumerate(results) if k < MOST_LISTED or game.game in played.replays]
     has_luck = all(game.luck is not None for game in results)
@@ -210,7 +210,7 @@ def _drawn(summary: Summary, names: list[str], columns: int) -> bytes:
 def _ratings(axes: Any, summary: Summary) -> None:
     _estimates(axes, [agent.rating for agent in summary.agents])
     _name_rows(axes, summary)
-    axes.set_xlabel("rating (400 points: 10 to 1 to finish ahead)")
+    axes.set_xlabel("rating (a difference of 400 points: odds of 10 to 1)")
 
 
 def _rates(axes: Any, summary: Summary) -> None:
@@ -268,7 +268,8 @@ def _payoff(axes: Any, summary: Summary) -> None:
 def _orders(axes: Any, summary: Summary) -> None:
     """Plot win rates by place in the turn order.
 
-    Bars show the best agents, one agent for each of COLOURS. Marks show the mean of all agents.
+    Bars show the agents with the best ratings, at most one agent for each of COLOURS. Marks show the mean of
+    all agents.
     """
     players = len(summary.order_win_rate)
     agents = summary.agents[: len(COLOURS)]
@@ -305,7 +306,7 @@ def _lengths(axes: Any, summary: Summary) -> None:
 PLOTS: dict[str, Callable[[Any, Summary], None]] = {
     "Ratings with 95 % intervals": _ratings,
     "Win rates with 95 % intervals": _rates,
-    "Row finished before column, %": _payoff,
+    "Games in which the row's agent finished before the column's agent, %": _payoff,
     "Win rate by turn order": _orders,
     "Length of the games": _lengths,
 }

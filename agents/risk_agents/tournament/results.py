@@ -38,10 +38,10 @@ class GameResult:
     forfeit_seat: int = NOBODY
     forfeit_kind: str = ""
     forfeit_reason: str = ""
-    # (P,) luck of each seat (`risk_agents.luck`); None if it was not measured
+    # (P,) luck of each seat (`risk_agents.luck`); None if luck was not measured
     luck: tuple[float, ...] | None = None
-    opening: str = ""  # `opening_of` the record when the first turn begins, or "" if not known
-    actions: tuple[int, ...] | None = None  # actions without forced actions; None if they are not kept
+    opening: str = ""  # result of `opening_of` when the first turn begins, or "" if the game ended before
+    actions: tuple[int, ...] | None = None  # action numbers without forced actions; None if not kept
     # (P,) notes about the language model at each seat, None for other agents; None without language models
     notes: tuple[dict[str, Any] | None, ...] | None = None
 

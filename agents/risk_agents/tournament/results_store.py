@@ -1,11 +1,12 @@
 """SQLite file of a tournament, with a row for each game that has ended.
 
     setting, one row:          setting, arguments
-    games, one row per game:   game, deal, agents, versions, starter, ending, winner, places, ..., actions
+    games, one row per game:   game, deal, agents, versions, starter, ... (`columns.COLUMNS`)
+    notes, one row per game:   game, notes; the table exists only if a language model has played
 
-Agents, versions, places, decisions, turns and seconds are JSON lists with one value per seat. `actions` is
-int32, or NULL if actions are not kept. `luck` is also a JSON list, or an empty string if luck was not
-measured.
+Agents, versions, places, decisions, turns and seconds are JSON lists with one value per seat. `luck` is also
+such a list, or an empty string if luck was not measured. `actions` contains int32 numbers, or is NULL if
+actions are not kept.
 """
 
 import json
@@ -69,8 +70,8 @@ class Store:
     ) -> Self:
         """Create a file atomically, and return its store.
 
-        If the file exists, -2, -3, ... is added to its name if `may_rename` is true, otherwise
-        FileExistsError is raised.
+        If the file exists and `may_rename` is true, -2, -3, ... is added to the name of the new file. If
+        `may_rename` is false, FileExistsError is raised instead.
         """
         lines = config.to_json(), json.dumps(dict(arguments or {}))
         try:
@@ -93,10 +94,10 @@ class Store:
             _check_tables(database)
             rows = database.execute("SELECT setting, arguments FROM setting LIMIT 2").fetchall()
             if len(rows) != 1 or not all(isinstance(value, str) for value in rows[0]):
-                raise ValueError("the table setting must have one row of two strings")
+                raise ValueError("the table 'setting' must have one row of two strings")
             arguments = json.loads(rows[0][1])
             if not isinstance(arguments, dict):
-                raise ValueError("the arguments in the table setting must be a JSON object")
+                raise ValueError("the arguments in the table 'setting' must be a JSON object")
             config = TournamentConfig.from_json(rows[0][0])
         return cls(path, config, arguments)
 
@@ -138,7 +139,7 @@ class Store:
         )
 
     def _notes(self) -> dict[int, Any]:
-        """Return the notes of every game with notes, by game number."""
+        """Return the notes of every game that has notes, by game number."""
         if not self._database.execute("SELECT 1 FROM sqlite_master WHERE name = 'notes'").fetchone():
             return {}
         with _reading(self.path):
@@ -203,7 +204,7 @@ def _checked_notes(notes: Any, config: TournamentConfig) -> list[Any]:
     """Return notes from a file; raise ValueError unless each seat has valid notes or None."""
     is_list = isinstance(notes, list) and len(notes) == config.num_players
     if not is_list or not all(one is None or are_notes(one) for one in notes):
-        raise ValueError(f"notes={brief(notes)}: must be a list with valid notes or None for each seat")
+        raise ValueError(f"notes={brief(notes)}: must be a list with valid notes or null for each seat")
     return notes
 
 
@@ -217,7 +218,7 @@ def _reading(path: str | Path) -> Iterator[None]:
     except sqlite3.OperationalError as error:
         if getattr(error, "sqlite_errorcode", 0) & 0xFF in _PASSING:
             raise OSError(
-                f"{path} cannot be read: {error} (is the disk full, or another process at work?)"
+                f"{path} cannot be read: {error} (is the disk full, or is another process using the file?)"
             ) from error
         raise StoreError(f"{path} is not a readable tournament file: {error}") from error
     except (sqlite3.Error, ValueError, TypeError, OverflowError, RecursionError) as error:
@@ -274,4 +275,4 @@ def _check_tables(database: sqlite3.Connection) -> None:
     """
     tables = dict(database.execute("SELECT name, sql FROM sqlite_master LIMIT 10"))
     if tables not in (_TABLES, _TABLES | _NOTES):
-        raise ValueError(f"must contain only the tables {', '.join(_TABLES)}, and optionally notes")
+        raise ValueError(f"must contain only the tables {', '.join(_TABLES)} and, optionally, notes")

@@ -1,7 +1,7 @@
 """Play games of a tournament: games between lane players in an `Arena`, other games as a `Match`.
 
-Lane players are compiled bots and ONNX models. Both classes play the same games. An agent that does not
-return a legal action in time forfeits the game.
+Lane players are compiled bots and ONNX models. Between lane players, an `Arena` and a `Match` would play the
+same games. An agent that does not return a legal action in time forfeits the game.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ def play_compiled(
 
 
 def play_single(config: TournamentConfig, pairing: Pairing, pool: PlayerPool) -> GameResult:
-    """Play one game between any agents, and return its result; an agent with an error forfeits the game."""
+    """Play one game between any agents, and return the result; an agent that fails forfeits the game."""
     players = pool.players(pairing.seats)
     match = TournamentMatch(config, pairing, players)
     fault = None
@@ -77,7 +77,7 @@ def play_single(config: TournamentConfig, pairing: Pairing, pool: PlayerPool) ->
 
 
 def outcome_for(result: GameResult, seat: int) -> dict[str, Any]:
-    """Return the result of a game, as a dict that is sent to the agent at `seat`."""
+    """Return the result of a game as a dict that is sent to the agent at `seat`."""
     return {
         "ending": result.ending,
         "winner": result.winner,
@@ -91,7 +91,7 @@ def outcome_for(result: GameResult, seat: int) -> dict[str, Any]:
 class BatchRunner:
     """Games between lane players; each lane plays one game after another.
 
-    `line_ups`, int (G, P), contains the index in `bots` of the bot at each seat of each game.
+    `line_ups`, int (G, P), contains the index in `bots` of the player at each seat of each game.
     """
 
     def __init__(
@@ -142,7 +142,7 @@ class BatchRunner:
         self.arena.stop_at_turn[lanes[rounds > 0]] = NOBODY
 
     def _result(self, lane: int, pairing: Pairing) -> GameResult:
-        """Return the result of the game in a lane: a forfeit if the lane stopped at an illegal action."""
+        """Return the result of the game in a lane; an illegal action in the lane is a forfeit."""
         game, tally, fault = self.batch.game(lane), self.arena.tally, None
         if self.arena.states[lane] == REFUSED:
             fault = PlayerFault(game.seat, "", "illegal", str(self.arena.illegal_action(lane)))
@@ -185,7 +185,7 @@ class TournamentMatch(Match):
             self._opening = opening_of(game.record, game.num_players, game.board.num_territories)
 
     def game_result(self, fault: PlayerFault | None) -> GameResult:
-        """Return the result of the game; if `fault` is given, its seat forfeits the game."""
+        """Return the result of the game; if `fault` is not None, the seat of the fault forfeits the game."""
         counts = [tuple(count.tolist()) for count in (self.decisions, self.turns, self.seconds)]
         seed = int(game_seed(self._config.seed, self._pairing.deal))
         facts = kept_facts(self._config, self._config.luck_meter(), seed, self.game.actions)
@@ -203,8 +203,9 @@ def result_of(
 ) -> GameResult:
     """Return the result of a game.
 
-    `seed` is the game's seed. `fault` is the error by which a seat forfeits the game. `counts` contains the
-    decisions, the turns and the seconds, each by seat. `kept` contains `opening`, `actions` and `luck`.
+    `seed` is the game's seed. `fault` is the error by which a seat forfeits the game, or None. `counts`
+    contains the numbers of decisions, turns and seconds, each by seat. `kept` contains the fields `opening`,
+    `actions` and `luck`.
     """
     loser = NOBODY if fault is None else fault.seat
     return GameResult(

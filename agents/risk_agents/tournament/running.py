@@ -12,9 +12,9 @@ from risk_agents.tournament.schedule import Chunk, Cutter
 from risk_agents.workers import ProcessExecutor, WorkExecutor, WorkInProgress
 from risk_agents.workers.executor import PULSE, WorkLostError
 
-STARTED = 60.0  # time limit for the agents of a game to start, in seconds
+STARTED = 60.0  # part of a chunk's time limit that is reserved for the start of agents, in seconds
 
-Progress = Callable[[int, int], None]  # gets the number of games and the number of forfeits in the file
+Progress = Callable[[int, int], None]  # takes the number of games and the number of forfeits in the file
 Verdict = Callable[[], bool]  # returns True if the games in the file are enough
 
 
@@ -30,13 +30,13 @@ def conduct(
     """Play until at least `games` games are in the file, in whole deals, or until `enough()` is true.
 
     The games do not depend on `jobs` or `executor`. One job plays in this process. Several jobs play in
-    processes that write into the file. With an `executor`, any executor of `concurrent.futures`, this process
-    writes the games that the executor returns. The number of chunks that can be played at once is the result
-    of the executor's method `size`, or else `jobs`.
+    processes that write into the file. `executor` can be any executor of `concurrent.futures`; this process
+    then writes the games that the executor returns. The number of chunks that can be played at once is the
+    result of the executor's method `size`. Without such a method, the number is `jobs`.
 
     Games that have ended are in the file even if an error or a signal stops the function. If a process takes
-    longer than `limit` seconds for a chunk, the chunk begins again (`workers.executor.Limits`). After too
-    many such attempts, RuntimeError is raised.
+    longer than `limit` seconds for a chunk, the chunk begins again (`workers.executor.Limits` describes the
+    default limit). Raises RuntimeError if the same chunk fails too many times.
     """
     done, config = store.finished(), store.config
     left = Cutter(
@@ -55,7 +55,7 @@ def conduct(
                 _Conductor(store, left, processes, jobs, stores=True).play(progress, enough)
     except WorkLostError as error:
         raise RuntimeError(
-            f"{error}; all games that had ended are in {store.path}; to continue, use --resume {store.path}"
+            f"{error}; all finished games are in {store.path}; to continue, use --resume {store.path}"
         ) from error
 
 
@@ -74,9 +74,9 @@ def _play_here(store: Store, left: Cutter, progress: Progress, enough: Verdict) 
 
 
 class _Conductor:
-    """Conductor that submits chunks until all games are played or the games in the file are enough.
+    """Loop that submits chunks until all games are played or the games in the file are enough.
 
-    The number of submitted chunks is at most twice the number of chunks that can be played at once.
+    The number of unfinished chunks is at most twice the number of chunks that can be played at once.
     """
 
     def __init__(self, store: Store, left: Cutter, executor: Executor, jobs: int, stores: bool) -> None:

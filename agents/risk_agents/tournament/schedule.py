@@ -4,8 +4,8 @@ A *deal* consists of a line-up of agents and a game seed, which also determines 
 played in several *seatings* of its line-up. With two or three players, every possible seating is played. With
 more players, the seatings are the rotations of a shuffled order and of the reverse order.
 
-The schedule is a pure function of its arguments. A schedule with fewer games is the beginning of a schedule
-with more games.
+The schedule is a pure function of its arguments. With the same other arguments, a schedule with fewer games
+is the beginning of a schedule with more games.
 """
 
 import random
@@ -16,13 +16,13 @@ from math import comb
 from typing import NamedTuple
 
 ALL_SEATINGS_UP_TO = 3  # largest number of players for which all seatings are played
-MOST_GAMES = 512  # maximum number of games in a chunk between compiled bots; other chunks have one game
-FIRST_GAMES = 32  # maximum number of games in a chunk while the duration of a game is not known
-# Minimum and maximum duration of a chunk, in seconds. The driver needs about a millisecond for a chunk, and a
-# lost chunk is played again.
+MOST_GAMES = 512  # maximum number of games in a chunk between lane players; other chunks have one game
+FIRST_GAMES = 32  # maximum number of games in such a chunk while the duration of a game is not known
+# Minimum and maximum duration of a chunk, in seconds. The driver needs about a millisecond for each chunk,
+# and all games of a lost chunk are played again.
 SHORTEST, LONGEST = 0.25, 20.0
 FOR_EACH = 0.002  # minimum duration of a chunk per worker, in seconds; one driver must supply all workers
-MOST_LINE_UPS = 500  # maximum number of line-ups of a tournament with copies
+MOST_LINE_UPS = 500  # maximum number of line-ups in a tournament with copies
 SHARES = 2  # a chunk contains 1 / (SHARES * workers) of the games that are left
 
 
@@ -41,7 +41,7 @@ LineUp = tuple[int, ...]  # (P,) agent of each seat, in ascending order
 def pairings(num_agents: int, num_players: int, games: int, seed: int) -> list[Pairing]:
     """Return the schedule of at least `games` games, in whole deals.
 
-    The numbers of line-ups in which any two agents appear differ by at most one.
+    The agents appear in equally many line-ups, up to a difference of one.
     """
 
     def seated(deal: int, line_up: tuple[int, ...]) -> list[tuple[int, ...]]:
@@ -133,8 +133,9 @@ def _whole_deals(games: int, deals: Iterable[list[tuple[int, ...]]]) -> list[Pai
 def line_ups(num_agents: int, num_players: int, seed: int) -> Iterator[tuple[int, ...]]:
     """Yield the line-ups of deals 0, 1, ... without end.
 
-    Each place of a line-up goes to an agent that has played least. Among these agents, the agent that has met
-    the chosen agents least gets the place. If there are fewer agents than seats, agents play several seats.
+    Each place of a line-up goes to the agent that has played least and is not in the line-up yet. Among such
+    agents, the agent that has met the agents of the line-up least gets the place; a remaining tie is broken
+    at random. If there are fewer agents than seats, agents play several seats.
     """
     played = [0] * num_agents
     met = [[0] * num_agents for _ in range(num_agents)]
@@ -160,9 +161,10 @@ def _draw(num_players: int, played: list[int], met: list[list[int]], rng: random
 
 
 def seatings(line_up: Sequence[int], rng: random.Random) -> list[tuple[int, ...]]:
-    """Return the seatings of a line-up, in which every agent plays every seat equally often.
+    """Return the seatings of a line-up; over all seatings, every agent plays every seat equally often.
 
-    If an agent occurs several times in the line-up, equal seatings are returned only once.
+    If an agent occurs several times in the line-up, equal seatings are returned only once. `rng` shuffles
+    line-ups of more than ALL_SEATINGS_UP_TO players.
     """
     if len(line_up) <= ALL_SEATINGS_UP_TO:
         return sorted(set(permutations(line_up)))
@@ -181,7 +183,7 @@ class Cutter:
         self._compiled = deque(pairing for pairing in pairings if is_compiled(pairing))
         self._singles = deque(pairing for pairing in pairings if not is_compiled(pairing))
         self._total = len(self._compiled)
-        self._games, self._seconds = 0, 0.0  # games of ended chunks between compiled bots, and their time
+        self._games, self._seconds = 0, 0.0  # totals of ended chunks that had more than one game
 
     def __bool__(self) -> bool:
         """Return True if games are left."""
@@ -190,7 +192,7 @@ class Cutter:
     def cut(self, workers: int = 1) -> Chunk:
         """Return the next chunk for one of `workers` workers, or an empty chunk if no games are left.
 
-        Slow games, in which not all agents are compiled bots, come first.
+        Slow games come first: games in which at least one agent does not play in lanes.
         """
         if self._singles:
             return (self._singles.popleft(),)

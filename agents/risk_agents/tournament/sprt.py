@@ -1,14 +1,14 @@
 """Sequential probability ratio test (SPRT) of agent A against agent B.
 
-The unit of the test is a block. A block is one deal, which is played with A alone against P - 1 copies of B,
-and with B alone against P - 1 copies of A. Each agent plays alone once from every seat. The score of a block
-is the lone A's share of wins minus the lone B's share of wins. If the luck of all games is known
-(`risk_agents.luck`), the luck of each lone agent is subtracted from its wins. This does not change the
+The unit of the test is a block, which contains the games of one deal. In these games, A plays alone against
+P - 1 copies of B, or B alone against P - 1 copies of A. Each agent plays alone once from every seat. The
+score of a block is the lone A's share of wins minus the lone B's share of wins. If the luck of all games is
+known (`risk_agents.luck`), the luck of each lone agent is subtracted from its wins. This does not change the
 expected score, but reduces the variance.
 
 H0 states that the expected score is 0, and H1 that the expected score is +0.03. Both error rates are 5 %. The
-likelihood ratio assumes that scores are normal, with the variance of the blocks so far. Chess engines are
-tested in the same way.
+likelihood ratio assumes that scores are normally distributed, with the variance of the blocks so far. Chess
+engines are tested in the same way.
 """
 
 import math
@@ -25,9 +25,9 @@ BOUND = math.log((1 - ERROR) / ERROR)
 LEAST_BLOCKS = 30  # minimum number of blocks before a decision
 _PRIOR_SQUARES = 0.5  # added to the sum of squared deviations, so that equal scores do not give variance 0
 
-BETTER = "H1"  # A is better
-NO_BETTER = "H0"  # A is not better
-OPEN = "open"
+BETTER = "H1"  # verdict: A is better
+NO_BETTER = "H0"  # verdict: A is not better
+OPEN = "open"  # verdict: more blocks are needed
 
 
 @dataclass(frozen=True)
@@ -45,15 +45,15 @@ class Verdict:
         doubt = f"{self.score:+.3f} ± {1.96 * self.error:.3f}"
         return (
             f"{words} after {self.blocks} blocks: score {doubt}, "
-            f"log likelihood ratio {self.ratio:+.2f} (±{BOUND:.2f})"
+            f"log likelihood ratio {self.ratio:+.2f} (bounds ±{BOUND:.2f})"
         )
 
 
 def judge(scores: npt.NDArray[np.float64]) -> Verdict:
     """Return the verdict after the first block that decides the test, or else after the last block.
 
-    `scores`, float (blocks,), contains the scores in the order of the blocks. Blocks after the decision are
-    ignored.
+    `scores`, float (blocks,), contains the scores in the order of the blocks. The test is decided when the
+    likelihood ratio is at or beyond a bound, but not before LEAST_BLOCKS blocks.
     """
     if not len(scores):
         return Verdict(OPEN, 0, 0.0, 0.0, 0.0)
@@ -92,7 +92,7 @@ def scores(games: Iterable[Played], block_size: int) -> npt.NDArray[np.float64]:
 
 
 def _score(block: Sequence[Played]) -> float:
-    """Return the lone A's share of wins minus the lone B's share of wins.
+    """Return the score of a block (see the module).
 
     With two players, both agents are alone in every game.
     """

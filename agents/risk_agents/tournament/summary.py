@@ -16,21 +16,21 @@ class Estimate:
     """Number and its 95 % confidence interval, which is clustered by deals and openings (`ratings`)."""
 
     value: float
-    low: float
+    low: float  # NaN if there is no interval
     high: float
 
 
 @dataclass(frozen=True)
 class AgentSummary:
-    """Results of an agent in all seats that it has played, which can be several seats of one game."""
+    """Results of an agent over all seats that the agent has played, including several seats of one game."""
 
     label: str
     version: str
     games: int  # number of seats played
     wins: int
-    win_rate: Estimate  # nobody wins a truncated game
-    # win rate without the luck of dice and cards, which has the same expected value and a smaller variance,
-    # and can lie slightly outside 0 to 1; None if the luck of a game is unknown
+    win_rate: Estimate  # share of games won; nobody wins a truncated game
+    # Win rate without the luck of dice and cards: same expected value, smaller variance. The estimate can lie
+    # slightly outside 0 to 1. None if the luck of a game is unknown.
     adjusted: Estimate | None
     places: tuple[float, ...]  # (P,) share of each place
     mean_place: Estimate
@@ -51,15 +51,16 @@ class Summary:
     won: int
     truncated: int
     forfeited: int
-    rounds: tuple[float, float, float]  # mean, median, 90th percentile
+    rounds: tuple[float, float, float]  # number of rounds: mean, median, 90th percentile
     agents: tuple[AgentSummary, ...]  # best rating first
-    seat_win_rate: tuple[Estimate, ...]  # (P,) by seat number
-    order_win_rate: tuple[Estimate, ...]  # (P,) by place in the turn order, the starter first
-    # (K, K) share of games in which the agent of the row finished before the agent of the column
+    seat_win_rate: tuple[Estimate, ...]  # (P,) win rate by seat number
+    order_win_rate: tuple[Estimate, ...]  # (P,) win rate by place in the turn order, the starter first
+    # (K, K) share of games in which the row's agent finished before the column's agent, in the order of
+    # `agents`; None on the diagonal and for agents that never met
     ahead: tuple[tuple[Estimate | None, ...], ...]
     lengths: tuple[int, ...]  # number of rounds of each game
     forfeits: tuple[str, ...]  # one line for each agent and kind of forfeit
-    # variance of win rates over deals, divided by the variance of adjusted rates; None without adjusted rates
+    # Variance of win rates over deals, divided by the variance of adjusted rates (`_luck_gain`)
     luck_gain: float | None
 
 
@@ -120,7 +121,7 @@ class Games:
 
 
 def _luck(results: Sequence[GameResult]) -> Floats | None:
-    """Return the luck of each seat in each game, float (G, P), or None if the luck of a game is unknown."""
+    """Return the luck of each seat in each game, float (G, P), or None if luck is unknown in any game."""
     lucks = [result.luck for result in results]
     return None if None in lucks else np.array(lucks)
 
@@ -206,7 +207,8 @@ def _agents(config: TournamentConfig, games: Games, results: Sequence[GameResult
 def _luck_gain(games: Games) -> float | None:
     """Return the variance of win rates over deals, divided by the variance of adjusted rates.
 
-    Returns None if the luck of a game is unknown, or if there is only one agent or one deal.
+    Returns None if the luck of a game is unknown, or if there is only one agent or one deal. Also returns
+    None if the adjusted rates have no variance.
     """
     if games.luck is None or games.num_agents == 1 or games.num_deals < 2:
         return None
@@ -215,14 +217,14 @@ def _luck_gain(games: Games) -> float | None:
 
 
 def _squares(games: Games, values: Array) -> float:
-    """Return a sum of squared deviations: of each agent's results by deal from the agent's mean rate."""
+    """Return the sum of the squared deviations of each agent's results in each deal from the agent's mean."""
     K = games.num_agents
     parts, wholes = (games.by_deal(counted, games.seats, K) for counted in (values, np.ones(values.shape)))
     return float(((parts - wholes * parts.sum(axis=0) / wholes.sum(axis=0)) ** 2).sum())
 
 
 def _ahead(games: Games, order: Sequence[int], seed: int) -> tuple[tuple[Estimate | None, ...], ...]:
-    """Return the share of games in which each agent finished before each other agent, in order `order`."""
+    """Return the field `ahead` of the summary for the agents in the order `order`."""
     K = games.num_agents
     before, cell = pairs(games)
     shares = games.rate(before, cell, K * K, seed)
@@ -253,6 +255,7 @@ def _forfeits(config: TournamentConfig, results: Sequence[GameResult]) -> tuple[
             label = config.labels[result.seats[result.forfeit_seat]]
             seen.setdefault((label, result.forfeit_kind), []).append(result)
     return tuple(
-        f"{label}: {len(games)} × {kind}, first in game {games[0].game}: {games[0].forfeit_reason}"
+        f"{label}: {len(games)} {'forfeit' if len(games) == 1 else 'forfeits'} of kind {kind!r}; "
+        f"reason in game {games[0].game}: {games[0].forfeit_reason}"
         for (label, kind), games in sorted(seen.items())
     )

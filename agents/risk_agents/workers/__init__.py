@@ -6,7 +6,7 @@
 
 `workers` is the value of `--workers`, such as `1`, `4`, `ray` or `ray://HOST:PORT`. All three kinds of
 executors are `concurrent.futures` executors. If a process or a machine is lost or hangs, its work starts
-again elsewhere. The result of a piece of work must therefore depend only on its arguments.
+again elsewhere. The result of a piece of work must therefore depend only on the arguments of the piece.
 """
 
 from __future__ import annotations
@@ -50,11 +50,11 @@ def local_processes(workers: str) -> int | None:
 def add_options(parser: ArgumentParser, note: str = "") -> None:
     """Add the arguments `--workers` and `--chunk-limit`.
 
-    `note` is a remark after the default in the help of `--workers`.
+    `note` is a remark that follows the default in the help of `--workers`.
     """
     where = f"workers for the games: {WORKERS} (default: 1{note})"
     parser.add_argument("--workers", default="1", metavar="N", help=where)
-    longest = f"(default: {LONGER} times the time of the longest chunk so far, at least {LEAST_LIMIT:g})"
+    longest = f"(default: {LONGER} times the time of the longest chunk so far, but at least {LEAST_LIMIT:g})"
     limit = f"time limit for a chunk of games, in seconds; another worker repeats a late chunk {longest}"
     parser.add_argument("--chunk-limit", type=_seconds, metavar="S", help=limit)
 
@@ -73,8 +73,8 @@ def open_executor(workers: str, limit: float | None = None) -> Iterator[WorkExec
     `ray` is the cluster of RAY_ADDRESS, or else a new Ray session on this machine. A piece of work that takes
     longer than `limit` seconds starts again elsewhere; `executor.Limits` describes the default limit.
 
-    Raises ValueError for other values and limits, ImportError without Ray, and ConnectionError if no cluster
-    answers.
+    Raises ValueError if `workers` or `limit` is not allowed, ImportError without Ray, and ConnectionError if
+    no cluster answers.
     """
     executor = _executor(workers, limit)
     try:

@@ -29,7 +29,7 @@ from risk_agents.workers.executor import RETRIES, Limits, WorkExecutor, WorkLost
 RAY = "ray"
 PACKAGES = ("risk_env", "risk_agents", "risk_training")  # packages that must be the same on all machines
 NEEDED = ("raylet", "gcs_server")  # processes that every Ray session needs
-GUARDED = 1.0  # time between two checks of these processes, in seconds
+GUARDED = 1.0  # time between two checks of the processes in NEEDED, in seconds
 CONTINUE = "finished work is saved; continue with --resume"
 WATCHED = 5.0  # maximum time between two checks for work that takes too long, in seconds
 # Environment variables for a Ray session that this process starts. `_system_config` is not used, because Ray
@@ -39,9 +39,8 @@ OWN_SETTINGS = {
     "RAY_idle_worker_killing_time_threshold_ms": "600000",
     # Niceness of local processes (Ray's default: 15, which is below all other work on the machine)
     "RAY_worker_niceness": "0",
-    # The following features are not needed, and take time from the workers on a small machine: event times,
-    # metrics, the history of tasks for the dashboard, and frequent reports to other machines (Ray's defaults:
-    # every 100 to 1,000 ms)
+    # The rest saves time on a small machine. Event times, metrics and the history of tasks for the dashboard
+    # are turned off. Reports to other machines are less frequent than Ray's defaults (100 to 1,000 ms).
     "RAY_event_stats": "0",
     "RAY_enable_metrics_collection": "0",
     "RAY_task_events_report_interval_ms": "0",
@@ -49,7 +48,8 @@ OWN_SETTINGS = {
     "RAY_gcs_pull_resource_loads_period_milliseconds": "10000",
     "RAY_object_manager_timer_freq_ms": "1000",
     "RAY_kill_idle_workers_interval_ms": "10000",
-    # Keep the arrays of a rollout in a worker's heap; new pages for each array would take 0.7 % of its time
+    # Keep the arrays of a rollout in a worker's heap; new memory pages for each array would take 0.7 % of the
+    # worker's time
     "MALLOC_MMAP_THRESHOLD_": str(1 << 25),
     "MALLOC_TRIM_THRESHOLD_": str(1 << 28),
 }
@@ -61,7 +61,7 @@ class _Piece(Future[Any]):
 
     number: int
     function: Callable[..., Any]
-    arguments: tuple[Any, ...]  # arguments of `_run_piece` after the names
+    arguments: tuple[Any, ...]  # arguments of `_run_piece` after `name` and `attempt`
     before: _Piece | None = None  # previous piece of its chain, until this piece has ended
     following: list[_Piece] = field(default_factory=list)  # next pieces, until this piece has ended
     reference: Any = None  # Ray's reference to the result of the latest attempt
@@ -81,9 +81,11 @@ class RayExecutor(WorkExecutor):
     def __init__(
         self, address: str | None = None, processors: int | None = None, limit: float | None = None
     ) -> None:
-        """Join the cluster at `address`, or start a cluster on this machine.
+        """Join a Ray cluster, or start a Ray session on this machine.
 
-        A new cluster has `processors` processors, or all processors if None. `limit` is passed to `Limits`.
+        If this process is already connected to Ray, the connection is used. Otherwise the process joins the
+        cluster at `address`, or the cluster of the environment variable RAY_ADDRESS. If neither is set, a new
+        session starts with `processors` processors (default: all). `limit` is passed to `Limits`.
         """
         self._limits = Limits(limit)
         import ray
@@ -135,17 +137,17 @@ class RayExecutor(WorkExecutor):
             raise self._loss or error from error
 
     def allow(self, seconds: float) -> None:
-        """Set the minimum time limit of all pieces of work; a limit of the user takes precedence."""
+        """Set the minimum time limit of all pieces of work, in seconds, unless the user has set a limit."""
         self._limits.least = max(self._limits.least, seconds)
 
     def submit(self, function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
-        """Call a function on any machine of the cluster."""
+        """Submit a function to any machine of the cluster, and return the future of the result."""
         return self._begin(_Piece(next(self._numbers), function, self._sent(function, args, kwargs)))
 
     def submit_after(
         self, before: Any, function: Callable[..., Any], /, *args: Any
     ) -> Future[tuple[Any, Any]]:
-        """Call one link of a chain of work (`WorkExecutor.submit_after`).
+        """Submit one link of a chain of work (`WorkExecutor.submit_after`).
 
         The worker takes the state from the previous link's result in the object store.
         """
@@ -195,7 +197,7 @@ class RayExecutor(WorkExecutor):
         future.add_done_callback(partial(self._look, piece))
 
     def _look(self, piece: _Piece, future: Future[Any]) -> None:
-        """Handle the end of an attempt."""
+        """Handle the end of an attempt at a piece."""
         with self._lock:
             if piece.result_to_come is not future:
                 return  # the attempt was given up, or another call has handled it
@@ -250,7 +252,7 @@ class RayExecutor(WorkExecutor):
         if self._loss or not part:
             return
         self._loss = ConnectionError(
-            f"the Ray session on this machine was lost: its process {part} has ended; {CONTINUE}"
+            f"the Ray session on this machine was lost: the process {part} has ended; {CONTINUE}"
         )
         with self._trying:
             for piece in list(self._out.values()):
@@ -327,8 +329,8 @@ class RayExecutor(WorkExecutor):
 class _Running:
     """Record of the attempts that have begun: each attempt's worker writes a key to Ray's key-value store.
 
-    An actor for this record would need one percent of a processor even without work. This process removes the
-    keys some seconds later; workers do not remove keys, because they would have to wait for Ray's answer.
+    A Ray actor for this record would need one percent of a processor even without work. This process removes
+    the keys some seconds later. Workers do not remove keys, because they would have to wait for Ray's answer.
     """
 
     def __init__(self) -> None:
@@ -351,7 +353,7 @@ class _Running:
 
 
 def _store(call: str, *args: Any, **options: Any) -> Any:
-    """Call Ray's key-value store; return None if the call fails, because its machine may be restarting."""
+    """Call Ray's key-value store; return None if the call fails, for example while Ray's server restarts."""
     from ray.experimental import internal_kv
 
     with suppress(Exception):
@@ -367,7 +369,7 @@ def _attempt_of(key: bytes) -> str:
 
 
 def _run_piece(name: str, attempt: str, wanted: str, work: bytes, *shared: Any) -> Any:
-    """Run a piece of work in a worker, after writing the key of the `attempt` to the record `name`."""
+    """Run a piece of work in a worker; first write the key of the attempt to the record `name`."""
     _store("put", f"{name}:{attempt}:{uuid4().hex}", "")
     return run_same_version(wanted, work, *shared)
 
@@ -413,11 +415,12 @@ def _connect(ray: Any, address: str | None, processors: int | None) -> OwnRay | 
         "logging_level": "critical",
     }
     variables = {"PYTHONPATH": path, "OMP_NUM_THREADS": "1"}
-    is_own = address is None and "RAY_ADDRESS" not in os.environ  # otherwise Ray would join a running session
+    is_own = address is None and "RAY_ADDRESS" not in os.environ
     if address is None:
         options["num_cpus"] = processors
     own = OwnRay(ray) if is_own else None
     if own:
+        # Without "local", Ray would join a running session
         address, options["_temp_dir"] = "local", own.folder
     elif address is None:
         options["runtime_env"] = {"env_vars": variables}
@@ -429,14 +432,18 @@ def _connect(ray: Any, address: str | None, processors: int | None) -> OwnRay | 
     except Exception as error:  # Ray raises many kinds of errors
         if own:
             own.close()
-        hint = "" if is_own else " (check that RAY_AUTH_MODE and the token are the same on both sides)"
-        raise ConnectionError(f"--workers {address or RAY}: no Ray cluster answers: {error}{hint}") from error
+        if is_own:
+            raise ConnectionError(f"--workers {RAY}: Ray does not start on this machine: {error}") from error
+        hint = "check that RAY_AUTH_MODE and the token are the same on both sides"
+        raise ConnectionError(
+            f"--workers {address or RAY}: no Ray cluster answers: {error} ({hint})"
+        ) from error
     return own
 
 
 @contextmanager
 def patched_environment(variables: Mapping[str, str]) -> Iterator[None]:
-    """Set environment variables in a `with` block; child processes inherit them."""
+    """Set environment variables in a `with` block; child processes inherit the variables."""
     before = {name: os.environ.get(name) for name in variables}
     os.environ.update(variables)
     try:
@@ -468,14 +475,15 @@ class _StateBefore:
 
 
 def run_same_version(wanted: str, work: bytes, *shared: Any) -> Any:
-    """Call a function with its arguments if this worker has the same version of the packages as the caller.
+    """Call a function if this worker has the same version of the packages as the driver.
 
-    Raises RuntimeError otherwise. `work` is the pickled function with its arguments, and is unpickled only
-    after the check.
+    Raises RuntimeError otherwise. `wanted` is the driver's version. `work` contains the pickled function and
+    arguments, and is unpickled only after the check. `shared` are the arguments that Ray sends separately.
     """
     if version() != wanted:
         raise RuntimeError(
-            f"a worker has risk_env {version()}, but the driver has {wanted}: install the same version"
+            f"a worker has risk_env {version()}, but the driver has {wanted}: install the same version on "
+            "all machines"
         )
     import ray
 
@@ -488,7 +496,7 @@ def run_same_version(wanted: str, work: bytes, *shared: Any) -> Any:
 
 @cache
 def version() -> str:
-    """Return the version and a digest of the packages' source; equal only if the same code is installed."""
+    """Return the version and a digest of the packages' source, which differ for different code."""
     digest = hashlib.sha256()
     for name in PACKAGES:
         folder = _folder(name)

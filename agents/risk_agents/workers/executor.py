@@ -14,11 +14,12 @@ from functools import partial
 from queue import Empty, SimpleQueue
 from typing import Any
 
-# Maximum number of retries of a piece whose process or machine was lost; a piece may crash its own process
+# Maximum number of retries of a piece whose process or machine was lost or hung. The number is limited,
+# because a piece may crash its own process.
 RETRIES = 3
 PULSE = 0.25  # time between two checks of the number of workers, in seconds
-LEAST_LIMIT = 300.0  # minimum time limit, in seconds; the first pieces include compilation
-LONGER = 20  # ratio of the time limit to the time of the longest piece so far
+LEAST_LIMIT = 300.0  # minimum of the default time limit, in seconds; the first pieces include compilation
+LONGER = 20  # ratio of the default time limit to the time of the longest piece so far
 
 
 def in_order(
@@ -26,7 +27,7 @@ def in_order(
 ) -> Iterator[Any]:
     """Yield `function(*piece)` for each piece, in order.
 
-    The number of submitted pieces is at most twice the number of pieces that can run at once.
+    At most twice as many pieces are submitted at a time as the executor can run at once.
     """
     following, results, work = iter(pieces), deque[Future[Any]](), WorkInProgress(executor, executor.size)
     while True:
@@ -52,7 +53,7 @@ class WorkInProgress:
         self.workers, self._measured = 0, -math.inf  # last result of `size`, and its time
 
     def has_room(self) -> bool:
-        """Return True if another piece can be submitted; the executor's size is updated after each PULSE."""
+        """Return True if another piece can be submitted; the executor's size is read once per PULSE."""
         if time.monotonic() - self._measured > PULSE:
             self.workers, self._measured = self._size(), time.monotonic()
         return self.running < 2 * self.workers
@@ -65,7 +66,7 @@ class WorkInProgress:
         return future
 
     def ended(self) -> list[Future[Any]]:
-        """Return the futures that have ended since the last call; if there are none, wait up to a PULSE."""
+        """Return the futures that have ended since the last call; wait up to PULSE seconds for the first."""
         ended = []
         with suppress(Empty):
             ended.append(self._ended.get(timeout=PULSE))
@@ -78,10 +79,10 @@ class WorkInProgress:
 class Limits:
     """Time limits of pieces of work.
 
-    A piece that takes longer than its limit is assumed to hang, and starts again elsewhere. The limit is
-    `limit` seconds if `limit` is given. Otherwise the limit is LONGER times the time of the longest piece of
-    the same function so far, but at least `least` seconds. There is no limit until a piece of the function
-    has ended.
+    A piece that takes longer than its time limit is assumed to hang, and starts again elsewhere. If `limit`
+    is None, the time limit is LONGER times the time of the longest earlier piece of the same function. This
+    time limit is at least `least` seconds, and does not apply until a piece of the function has ended. Raises
+    ValueError unless `limit` is None or a number of seconds above 0.
     """
 
     def __init__(self, limit: float | None = None) -> None:
@@ -106,7 +107,7 @@ class Limits:
 
 
 def say_again(why: str) -> None:
-    """Print the reason why work starts again to standard error."""
+    """Print the reason `why` a piece of work starts again to standard error."""
     with suppress(OSError):  # standard error may be closed
         print(f"{why}; its work begins again elsewhere", file=sys.stderr)
 
@@ -129,11 +130,14 @@ class WorkExecutor(Executor, ABC):
         """Return the number of pieces of work that can currently run at once."""
 
     def share(self, value: Any) -> Any:
-        """Return a value, or a placeholder for it, as an argument of `submit`; Ray sends the value once."""
+        """Return `value`, or a placeholder that `submit` accepts in its place.
+
+        With Ray, the value is sent only once to each machine.
+        """
         return value
 
     def allow(self, seconds: float) -> None:
-        """Set the minimum time limit of all pieces of work; a limit of the user takes precedence."""
+        """Set the minimum time limit of all pieces of work, in seconds, unless the user has set a limit."""
 
     def submit_after(
         self, before: Any, function: Callable[..., Any], /, *args: Any

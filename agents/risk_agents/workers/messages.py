@@ -2,7 +2,7 @@
 
 A pipe passes some kilobytes at a time, and the reader waits for the interpreter's lock before each part.
 While other threads compute, the transfer of a rollout of 30 MB can take seconds. The shared memory is an open
-file without a name, which is freed even if a process is killed.
+file without a name. The system frees this file even if a process is killed.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ ALIGNED = 64  # alignment of arrays, in bytes
 
 
 def send(connection: Connection, value: Any) -> None:
-    """Send a value, which `receive` returns at the other end."""
+    """Send a value; `receive` returns the value at the other end."""
     buffers: list[pickle.PickleBuffer] = []
     content = pickle.dumps(value, protocol=5, buffer_callback=buffers.append)
     parts = [memoryview(content), *(buffer.raw() for buffer in buffers)]

@@ -37,12 +37,12 @@ class ProcessExecutor(WorkExecutor):
     def __init__(
         self, processes: int, limit: float | None = None, begin: Callable[[], object] | None = None
     ) -> None:
-        """Compile all kernels, and start threads; processes start when they are needed.
+        """Compile all kernels, and create threads; processes start when they are needed.
 
-        Each process calls `begin` first. `limit` is passed to `Limits`.
+        Each process calls `begin` first (default: `begin_process`). `limit` is passed to `Limits`.
         """
         self._limits = Limits(limit)
-        risk_env.warmup()  # compiles all kernels before the processes start
+        risk_env.warmup()  # otherwise every process would compile the kernels
         self._size, self._begin = processes, begin or begin_process
         self._threads = ThreadPoolExecutor(processes)
         self._workers: dict[int, _Worker] = {}  # by thread
@@ -54,17 +54,20 @@ class ProcessExecutor(WorkExecutor):
         return self._size
 
     def allow(self, seconds: float) -> None:
-        """Set the minimum time limit of all pieces of work; a limit of the user takes precedence."""
+        """Set the minimum time limit of all pieces of work, in seconds, unless the user has set a limit."""
         self._limits.least = max(self._limits.least, seconds)
 
     def submit(self, function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
-        """Call a function in the next free process."""
+        """Submit a function to the next free process, and return the future of the result."""
         return self._noted(self._threads.submit(self._run, function, args, kwargs))
 
     def submit_after(
         self, before: Any, function: Callable[..., Any], /, *args: Any
     ) -> Future[tuple[Any, Any]]:
-        """Call one link of a chain of work (`WorkExecutor.submit_after`); states go through this process."""
+        """Submit one link of a chain of work (`WorkExecutor.submit_after`).
+
+        States go from process to process by way of this process.
+        """
         return self._noted(super().submit_after(before, function, *args))
 
     def _noted(self, future: Future[Any]) -> Future[Any]:
@@ -97,7 +100,7 @@ class ProcessExecutor(WorkExecutor):
             return self._workers[get_ident()]
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
-        """Wait for all work, or drop it if `cancel_futures` is true; then end all processes."""
+        """Wait for all work, or drop all work if `cancel_futures` is true; then end all processes."""
         if not cancel_futures:
             wait_for(list(self._out))
         with self._lock:
@@ -111,7 +114,7 @@ _Work = tuple[Callable[..., Any], tuple[Any, ...], dict[str, Any]]
 
 
 class _LostError(Exception):
-    """Error for a process that has ended, or that was killed because it took too long."""
+    """Error for a process that has ended, or that was killed because its work took too long."""
 
 
 class _WorkError(Exception):
@@ -178,7 +181,7 @@ class _Worker:
         self._process.join()
 
     def end(self) -> None:
-        """Wait PATIENCE seconds for a process without work to end, then kill it."""
+        """Close the connection, wait up to PATIENCE seconds for the process to end, and kill the process."""
         self._connection.close()
         self._process.join(PATIENCE)
         self.kill()

@@ -3,8 +3,8 @@
     python -I -S watchdog.py LIFELINE FOLDER
 
 LIFELINE is a file descriptor: the read end of a pipe that the caller keeps open. The pipe closes when the
-caller closes it or dies, even by SIGKILL. Every process of the Ray session has a log file in FOLDER open. All
-processes with an open file in FOLDER are killed, then FOLDER is removed.
+caller closes it or dies, even by SIGKILL. Every process of the Ray session has an open log file in FOLDER.
+All processes with an open file in FOLDER are killed, then FOLDER is removed.
 """
 
 import os
@@ -15,7 +15,7 @@ import time
 from contextlib import suppress
 from pathlib import Path
 
-QUIET = 0.5  # time without such a process after which no further process is expected, in seconds
+QUIET = 0.5  # time without a process of the session after which FOLDER is removed, in seconds
 PULSE = 0.2  # time between two checks, in seconds
 PATIENCE = 60.0  # time after which the script ends even if a process cannot be killed, in seconds
 
@@ -35,7 +35,7 @@ def main(lifeline: int, folder: str) -> None:
 
 
 def users(folder: str, but: int = 0) -> list[int]:
-    """Return the IDs of the processes, except `but`, with an open file in `folder`, or [] without /proc."""
+    """Return the IDs of all processes, except `but`, with an open file in `folder`; [] without /proc."""
     inside = os.path.join(os.path.realpath(folder), "")
     users = []
     for process in {*Path("/proc").glob("[0-9]*")} - {Path("/proc", str(but))}:
