@@ -5,13 +5,14 @@ import subprocess
 import sys
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pytest
 
 from benchmarks import (
     bots,
+    calibration,
     first_use,
     hazards,
     measures,
@@ -28,7 +29,7 @@ from benchmarks import (
 )
 from benchmarks.random_play import Event
 from risk_agents import kept_out
-from risk_agents.scripted import grower, style
+from risk_agents.scripted import attacker, grower, style
 from risk_agents.search import judges, strategist
 from risk_agents.tournament.summary import Estimate
 from risk_env import cli
@@ -513,6 +514,32 @@ def test_hazards_of_states_and_groups() -> None:
     groups = hazards.calibration(kept, seed=1)
     assert [(group["predicted"], group["won"][0]) for group in groups] == [(0.2, 0), (0.8, 1), (0.9, 0)]
     assert all(low <= mean <= high for mean, low, high in (group["won"] for group in groups))
+
+
+def test_calibration_counts_every_turn_of_every_seat() -> None:
+    rules, value = Rules.preset("classic", 3, profile="fast"), EvenValue()
+    games = calibration.Games(rules, load_map("tiny"), [grower.BOT, attacker.BOT])
+    turns = calibration.played(games, cast("Any", value), 6, seed=1)
+    assert set(turns["deal"]) == set(range(6)) and set(turns["predicted"]) == {1 / 3}
+    for deal in range(6):
+        own = turns[turns["deal"] == deal]
+        assert 0 < own["won"].sum() < len(own)
+        assert list(own["round"]) == sorted(own["round"])
+    again = calibration.played(games, cast("Any", value), 6, seed=1)
+    assert np.array_equal(turns, again)
+
+
+def test_the_error_of_exact_predictions_is_the_expected_error() -> None:
+    chance = np.random.default_rng(1)
+    turns = np.zeros(4000, calibration.TURN)
+    turns["deal"], turns["round"], turns["predicted"] = np.arange(4000), 5, chance.random(4000)
+    turns["won"] = chance.random(4000) < turns["predicted"]
+    exact = calibration.rows_of(turns, 3, "deal", seed=1)[0]
+    assert 0.5 < calibration.error_of(exact) / exact["expected_error"] < 2
+    turns["predicted"] /= 2
+    wrong = calibration.rows_of(turns, 3, "deal", seed=1)[0]
+    assert calibration.error_of(wrong) > 0.4 > 5 * wrong["expected_error"]
+    assert "rounds 5 to 9" in calibration.report({**records.heading([], ()), "rows": [exact, wrong]})
 
 
 @pytest.mark.long
