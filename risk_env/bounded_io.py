@@ -1,4 +1,4 @@
-"""Safe reading of untrusted files, texts and values: regular files only, with limits of size and nesting."""
+"""Safe reading of untrusted files, texts and values: regular files only, with limits on size and nesting."""
 
 import codecs
 import io

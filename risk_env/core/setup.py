@@ -26,7 +26,7 @@ DRAWN_OBJECTIVES = 4  # number of minor objectives, and of major objectives, tha
 
 @kernel
 def set_up(games, i, board, rules, seed):
-    """Set up game `i` up to the first decision, with `seed` as the state of the generator.
+    """Set up game `i` until the first decision, with `seed` as the state of the random generator.
 
     Chance events happen in the order of RULES 11.4.
     """
@@ -299,7 +299,7 @@ def claim(game, board, rules, territory):
 
 @kernel
 def deploy(game, board, rules, territory):
-    """Place one troop on a territory of the seat in turn (RULES 4.3, 6.1).
+    """Place one troop on a territory of the seat to act (RULES 4.3, 6.1).
 
     With a neutral army, a seat places two troops in a row.
     """
@@ -324,7 +324,7 @@ def deploy_neutral(game, board, rules, territory):
 
 @kernel
 def place_headquarters(game, board, rules, territory):
-    """Set the secret headquarters of the seat in turn (RULES 7.1).
+    """Set the secret headquarters of the seat to act (RULES 7.1).
 
     All headquarters become public when the last seat has chosen.
     """
