@@ -332,10 +332,10 @@ Both were measured in alternating windows (medians with 95 % confidence interval
 """
 
 SCALING = """
-The games are tournament games of six copies of `beam`. The decisions are from self-play with one actor for each
-worker: *decisions played* without learning, *decisions trained* with a learner on one core. A factor in
+The games are tournament games of six copies of `beam`. The decisions are from self-play with one actor for
+each worker: *decisions played* without learning, *decisions trained* with a learner on one core. A factor in
 brackets is the ratio to one worker of the same kind. If there are as many workers as cores, the learner and
-the *driver* (the main process) share a core with a worker. The load of the machine at the start was
+the *driver* (the main process) share a core with a worker. The load average of the machine at the start was
 {load:g}. The rates above are per second of wall time, so other processes reduce the rates.
 
 The estimates below are computed from CPU time. A game takes {us:.0f} µs in the driver, so one driver can

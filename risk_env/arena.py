@@ -170,7 +170,7 @@ class TallyBook:
         lanes = self._batch.as_lanes(lanes, are_begun=True)
         over = lanes[self._batch.records["seat"][lanes] < 0]
         if len(over):
-            raise ValueError(f"lane {over[0]}: the game is over, so no seat is to act")
+            raise ValueError(f"lane {over[0]}: the game is over, so no seat has to act")
         return lanes
 
     def convert_cycles(self, cycles: int, seconds: float) -> None:
@@ -234,7 +234,7 @@ class Arena(FixedArrays):
         self._bind()
 
     def _make_arrays(self, words: int) -> None:
-        """Make the arrays of all lanes. `words` is the size of the largest memory of a bot."""
+        """Make the arrays of all lanes. `words` is the size of the largest bot memory, in words."""
         N = self.batch.num_games
         # (N, 6) number of the player at each seat, or CALLER
         self.numbers = np.full((N, MAX_SEATS), CALLER, np.int64)

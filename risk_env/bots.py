@@ -88,7 +88,7 @@ class SeatedBot:
 
 @cache
 def _registered() -> dict[str, EntryPoint]:
-    """Return the entry points by the names of their players.
+    """Return the entry points, keyed by the names of their players.
 
     Entry points with VARIANT in their own names are left out.
     """

@@ -120,7 +120,7 @@ def parse_json(text: str | bytes) -> Any:
 
 
 def _refuse_constant(word: str) -> None:
-    raise ValueError(f"{word} is not a number in JSON")
+    raise ValueError(f"{word} is not allowed in JSON")
 
 
 def _check_nesting(value: Any) -> None:

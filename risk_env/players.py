@@ -390,7 +390,7 @@ def fault_of(agent: Agent, seat: int, error: Exception) -> PlayerFault:
 
 
 def as_action(value: Any) -> int:
-    """Return a value that `act` returned as an action number, legal or not.
+    """Convert a value that `act` returned to an action number, legal or not.
 
     Raises TypeError for a value that is not a whole number, and ValueError for a number with too many bits.
     """

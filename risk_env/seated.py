@@ -32,7 +32,7 @@ from risk_env.seeds import bot_seed
 
 
 class SeatedArena(Protocol):
-    """The parts of an `Arena` that a seated player uses."""
+    """The attributes of an `Arena` that a seated player uses."""
 
     batch: GameVector
     tally: Any  # `arena.TallyBook`

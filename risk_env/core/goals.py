@@ -25,7 +25,7 @@ OBJECTIVES_TO_WIN = 3
 
 @kernel
 def end_game(game, winner):
-    """End the game: no seat is to act, and no move is in progress."""
+    """End the game: no seat has to act, and no move is in progress."""
     game.winner = winner
     game.seat = NOBODY
     game.source = NOWHERE

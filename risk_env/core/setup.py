@@ -101,8 +101,8 @@ def place_cities(game, board, rules):
 def lay_out_objectives(game, board, rules):
     """Lay out the objectives (RULES 9.1, 9.3).
 
-    With fixed objectives, the objectives are those of Basic Training. Otherwise four minor and four major
-    objectives are drawn at random. Each of these gets a Reward if the game has Rewards.
+    With fixed objectives, the objectives are those of Basic Training. With random objectives, four minor and
+    four major objectives are drawn. Each of these gets a Reward if the game has Rewards.
     """
     if rules.objectives == Placement.FIXED:
         for objective in range(board.num_objectives):
