@@ -695,7 +695,7 @@ def _checked_line_ups(line_ups: Array | None, num_players: int, games: int, seat
 
 
 def _seeds_of(seed: np.uint64, deals: Numbers, games: int) -> npt.NDArray[np.uint64]:
-    """Return the seed of the game of each deal, uint64 (games,)."""
+    """Return the seed of each game, uint64 (games,), given the deal of each game."""
     deals = whole_numbers(deals, (games,), "deals must be")
     if deals.min() < 0:
         raise ValueError(f"deals contain {deals.min()}: all must be 0 or more")

@@ -24,7 +24,7 @@ def read_npz(path: str | Path, most: int, kinds: str) -> dict[str, Array]:
 
     Neither the archive nor all its expanded files together may have more than `most` bytes. `kinds` are the
     letters of the allowed dtypes (`numpy.dtype.kind`), and must not contain "O". Raises one of the errors
-    `bounded_io.UNREADABLE` for any other file.
+    in `bounded_io.UNREADABLE` for any other file.
     """
     members = read_zip(read_file(path, most), most)
     return {name.removesuffix(".npy"): _read_array(data, kinds) for name, data in members.items()}

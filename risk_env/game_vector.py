@@ -390,9 +390,9 @@ class GameVector(FixedArrays):
         self._share(lanes, self._step_some, actions, NOT_SHARED)
 
     def finish(self, lanes: Array) -> None:
-        """Write the `final_*` arrays of these lanes, whose games are over.
+        """Write the `final_*` arrays of these lanes. With `autoreset`, also begin the next games.
 
-        With `autoreset`, also begin the next games.
+        A game that is not over is abandoned if the next game begins (docs/batch.md).
         """
         lanes = self.as_lanes(lanes)
         self._write_final(lanes)

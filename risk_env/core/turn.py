@@ -177,8 +177,8 @@ def after_move(game, board, rules):
 def end_fortify(game, board, rules):
     """End the fortify moves (RULES 9.5).
 
-    After a Starting Maneuver, the attacks follow. Otherwise the turn ends, after the draw of a card of the
-    star deck if a card is due.
+    After a Starting Maneuver, the attacks follow. Otherwise the turn ends. With the star deck, a card that is
+    due is drawn first.
     """
     game.moves_left = 0
     if not game.attacks_over:
