@@ -194,7 +194,7 @@ def claim_territory(game, territory, army):
 
 @kernel
 def place_at_random(game, rules):
-    """Place the remaining troops of each army on random territories that have room (RULES 4.3)."""
+    """Place the remaining troops of each army on random territories of its own with room (RULES 4.3)."""
     for army in range(rules.num_armies):
         while game.to_place[army] > 0:
             for w in range(len(game.reach)):
