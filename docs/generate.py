@@ -201,8 +201,8 @@ to three significant digits.
 
 ## Method
 
-* **Decisions.** The tables count decisions with two or more legal actions. The engine plays forced
-  actions and dice, which take time but are not counted.
+* **Decisions.** The tables count decisions only. The engine also plays forced actions and dice, which take
+  time but are not counted.
 * **Random play.** Every action is drawn uniformly from the legal actions, so that the speed does not
   depend on an agent. Random games are long; games between other players have fewer decisions
   ([below](#whole-games)).
@@ -328,14 +328,14 @@ def _with_interval(row: dict[str, float]) -> str:
 
 RAY = """
 The next table shows the speed of Ray workers divided by the speed of the same number of local processes.
-Both were measured in alternating windows (medians with 95 % intervals):
+Both were measured in alternating windows (medians with 95 % confidence intervals):
 """
 
 SCALING = """
-The games are tournament games of six `beam`s. The decisions are from self-play with one actor for each
-worker: *decisions played* without learning, *decisions trained* with a learner on one core. A factor in
+The games are tournament games of six copies of `beam`. The decisions are from self-play with one actor for
+each worker: *decisions played* without learning, *decisions trained* with a learner on one core. A factor in
 brackets is the ratio to one worker of the same kind. If there are as many workers as cores, the learner and
-the *driver* (the main process) share a core with a worker. The load of the machine at the start was
+the *driver* (the main process) share a core with a worker. The load average of the machine at the start was
 {load:g}. The rates above are per second of wall time, so other processes reduce the rates.
 
 The estimates below are computed from CPU time. A game takes {us:.0f} µs in the driver, so one driver can

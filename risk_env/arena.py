@@ -170,11 +170,11 @@ class TallyBook:
         lanes = self._batch.as_lanes(lanes, are_begun=True)
         over = lanes[self._batch.records["seat"][lanes] < 0]
         if len(over):
-            raise ValueError(f"lane {over[0]}: the game is over, so no seat is to act")
+            raise ValueError(f"lane {over[0]}: the game is over, so no seat has to act")
         return lanes
 
     def convert_cycles(self, cycles: int, seconds: float) -> None:
-        """Add the time that each seat's bot took in a call of the kernel to the seat's thinking time.
+        """Add the time of each seat's bot in a call of the kernel to the thinking time of the seat.
 
         `cycles` is the number of processor cycles of the whole call, and `seconds` is the call's duration.
         """
@@ -234,7 +234,7 @@ class Arena(FixedArrays):
         self._bind()
 
     def _make_arrays(self, words: int) -> None:
-        """Make the arrays of all lanes. `words` is the size of the largest memory of a bot."""
+        """Make the arrays of all lanes. `words` is the size of the largest bot memory, in words."""
         N = self.batch.num_games
         # (N, 6) number of the player at each seat, or CALLER
         self.numbers = np.full((N, MAX_SEATS), CALLER, np.int64)
@@ -313,7 +313,7 @@ class Arena(FixedArrays):
         least, most = int(numbers.min(initial=CALLER)), int(numbers.max(initial=CALLER))
         if least < CALLER or most >= len(self.players):
             raise ValueError(
-                f"numbers contain {least} ... {most}: player numbers must be {CALLER} (the caller) ... "
+                f"numbers range from {least} to {most}: player numbers must be from {CALLER} (the caller) to "
                 f"{len(self.players) - 1}"
             )
 
@@ -363,7 +363,7 @@ class Arena(FixedArrays):
         begin: Callable[[Numbers, Numbers], None],
         on_stop: Callable[[Numbers], None] | None = None,
     ) -> Iterator[tuple[Numbers, Numbers]]:
-        """Play games 0 ... `games` - 1. Each lane plays one game after another.
+        """Play the games with the numbers 0 to `games` - 1. Each lane plays one game after another.
 
         Yields the lanes in which games have ended, and the numbers of these games. `begin(lanes, games)` must
         begin the games with the numbers `games` in `lanes`. To do so, it writes the players into
@@ -465,9 +465,8 @@ class Arena(FixedArrays):
     def _query_first(self, lanes: Numbers) -> None:
         """Call the players of one kind, compiled bots first.
 
-        The other players are called later, so that these players act in as many lanes at once as possible. If
-        a bot that the kernel can call must act, no player is called: the next call of the kernel plays the
-        bot.
+        Players of other kinds are called later, so that they act in as many lanes at once as possible. If a
+        bot that the kernel can call must act, no player is called: the next call of the kernel plays the bot.
         """
         numbers = self._to_act(lanes)
         kinds = self._kinds[numbers]
@@ -523,7 +522,7 @@ class Arena(FixedArrays):
         return [player for player in self.players if isinstance(player, Seated)]
 
     def continue_as(self, in_python: Sequence[Seated], log: Array) -> None:
-        """Take over the players in Python, `in_python`, and the log of actions, `log`, of another arena."""
+        """Take over the Python players (`in_python`) and the action log (`log`) of another arena."""
         left = iter(in_python)
         self.players = tuple(next(left) if isinstance(player, Seated) else player for player in self.players)
         self.tally._log = log
@@ -546,7 +545,7 @@ class Arena(FixedArrays):
         self._kernel = None
 
     def _chooser(self, player: CompiledBot | Seated) -> Callable[[Numbers], None]:
-        """Return a function that lets a player write its actions in the given lanes into `actions`."""
+        """Return a function of lanes that lets a player write its action in each lane into `actions`."""
         if not isinstance(player, CompiledBot):
             return lambda lanes: player.choose(self, lanes)
         call = BoundKernel(player.choose)
@@ -563,7 +562,7 @@ class Arena(FixedArrays):
         return BoundKernel(play_on, batch._records, batch._results, seats, stops, self.tally.arrays(), flow)
 
     def _address(self, player: CompiledBot | Seated) -> int:
-        """Return the address of a bot's entry point, or NO_ADDRESS for a player to call from Python."""
+        """Return the address of a bot's entry point, or NO_ADDRESS for a player that Python calls."""
         is_timed_here = self.tally.counts and not COUNTS_CYCLES
         if not isinstance(player, CompiledBot) or self._on_actions is not None or is_timed_here:
             return NO_ADDRESS
@@ -618,7 +617,7 @@ def play(
     deals: Array | None = None,
     positions: StartPositions | None = None,
 ) -> Array:
-    """Play whole games between players of any kind, and return the results: `result_dtype` (games,).
+    """Play whole games between players of any kind, and return the results, `result_dtype` (games,).
 
     `line_ups`, int (games, P), contains the index of the player at each seat of each game (default: seat s
     has player s). `deals`, int (games,), contains the deal of each game (default: game g plays deal g). A
@@ -689,13 +688,14 @@ def _checked_line_ups(line_ups: Array | None, num_players: int, games: int, seat
     line_ups = whole_numbers(line_ups, (games, seats), "line_ups must be")
     if line_ups.size and not (line_ups.min() >= 0 and line_ups.max() < num_players):
         raise ValueError(
-            f"line_ups contain {line_ups.min()} ... {line_ups.max()}: all must be 0 ... {num_players - 1}"
+            f"line_ups range from {line_ups.min()} to {line_ups.max()}: player numbers must be from 0 to "
+            f"{num_players - 1}"
         )
     return line_ups
 
 
 def _seeds_of(seed: np.uint64, deals: Numbers, games: int) -> npt.NDArray[np.uint64]:
-    """Return the seed of the game of each deal, uint64 (games,)."""
+    """Return the seed of each game, uint64 (games,), given the deal of each game."""
     deals = whole_numbers(deals, (games,), "deals must be")
     if deals.min() < 0:
         raise ValueError(f"deals contain {deals.min()}: all must be 0 or more")

@@ -29,10 +29,10 @@ def check_count(name: str, value: Any) -> None:
 def check_seat(seat: Any, num_players: int, or_none: bool = False) -> None:
     """Raise ValueError unless `seat` is the number of a seat.
 
-    With `or_none`, `seat` may be None, which means all seats in turn.
+    With `or_none`, `seat` may be None, which means a different seat in each game.
     """
     if or_none and seat is None:
         return
     if isinstance(seat, bool) or not isinstance(seat, int | np.integer) or not 0 <= seat < num_players:
-        allowed = f"{'None (all in turn) or ' * or_none}a whole number from 0 to {num_players - 1}"
+        allowed = f"{'None (each seat in turn) or ' * or_none}a whole number from 0 to {num_players - 1}"
         raise ValueError(f"seat={shortened(seat)}: must be {allowed}")

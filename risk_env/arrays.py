@@ -24,7 +24,7 @@ def read_npz(path: str | Path, most: int, kinds: str) -> dict[str, Array]:
 
     Neither the archive nor all its expanded files together may have more than `most` bytes. `kinds` are the
     letters of the allowed dtypes (`numpy.dtype.kind`), and must not contain "O". Raises one of the errors
-    `bounded_io.UNREADABLE` for any other file.
+    in `bounded_io.UNREADABLE` for any other file.
     """
     members = read_zip(read_file(path, most), most)
     return {name.removesuffix(".npy"): _read_array(data, kinds) for name, data in members.items()}
@@ -42,7 +42,7 @@ def _read_array(data: bytes, kinds: str) -> Array:
     shape, fortran_order, dtype = np.lib.format.read_array_header_1_0(file)
     size = len(data) - file.tell()
     if dtype.kind not in kinds or math.prod(shape) * dtype.itemsize != size:
-        allowed = f"the kind of the dtype must be one of {kinds!r}, and the data must have {size} bytes"
+        allowed = f"the kind of the dtype must be one of {kinds!r}, and the array must have {size} bytes"
         raise ValueError(f"an array of type {dtype} and shape {shape}: {allowed}")
     if dtype == np.bool_ and np.frombuffer(data, np.uint8, offset=file.tell()).max(initial=0) > 1:
         raise ValueError("a boolean array contains bytes other than 0 and 1")

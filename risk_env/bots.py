@@ -79,7 +79,7 @@ class SeatedBot:
         return int(self._actions[0])
 
     def load(self, tables: Tables) -> None:
-        """Compile the bot for games with these tables, by a call without lanes."""
+        """Compile the bot for games with these tables, by calling the bot with no lanes."""
         self._call(tables.new_games(1), tables, self._lanes[:0])
 
     def _call(self, games: Any, T: Tables, lanes: Any) -> None:
@@ -88,7 +88,7 @@ class SeatedBot:
 
 @cache
 def _registered() -> dict[str, EntryPoint]:
-    """Return the entry points by the names of their players.
+    """Return the entry points, keyed by the names of their players.
 
     Entry points with VARIANT in their own names are left out.
     """

@@ -1,4 +1,4 @@
-"""Safe reading of untrusted files, texts and values: regular files only, with limits of size and nesting."""
+"""Safe reading of untrusted files, texts and values: regular files only, with limits on size and nesting."""
 
 import codecs
 import io
@@ -120,7 +120,7 @@ def parse_json(text: str | bytes) -> Any:
 
 
 def _refuse_constant(word: str) -> None:
-    raise ValueError(f"{word} is not a number in JSON")
+    raise ValueError(f"{word} is not allowed in JSON")
 
 
 def _check_nesting(value: Any) -> None:

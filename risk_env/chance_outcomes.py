@@ -99,8 +99,8 @@ def possible_records(
     """Return the records (k,) to which the chance event that is due can lead, and their probabilities (k,).
 
     With `action`, the event is the re-roll of a die by this action. Without `action`, the event is a roll, a
-    blitz or a card. The result is empty for an action that re-rolls no die, and for a blitz of armies whose
-    product is above MOST_CELLS.
+    blitz or a card. The result is empty for an action that re-rolls no die, and for a blitz in which
+    the product of both armies is above MOST_CELLS.
     """
     if action is None:
         is_large = bool(games["blitz"][0]) and prod(_armies(games)) > MOST_CELLS
@@ -284,7 +284,7 @@ def _blitz_outcomes(games: Games, table: Tables, armies: tuple[int, int]) -> Out
 
 
 def _way_to(end: tuple[int, int], before: dict[Any, Any]) -> tuple[tuple[Draw, ...], ...]:
-    """Return the draws of a sequence of rolls that leads to the end `end` of a blitz."""
+    """Return the draws of a sequence of rolls that leads to the state `end` of a blitz."""
     draws: list[tuple[Draw, ...]] = []
     while end in before:
         _, end, draw = before[end]

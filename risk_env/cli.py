@@ -211,13 +211,11 @@ def warm_up(argv: Sequence[str]) -> None:
     start = time.perf_counter()
     from risk_env import compiling
 
-    what, usual = (
-        ("The rules and the agents", "a few minutes") if arguments.bots else ("The rules", "half a minute")
-    )
-    print(f"{what}: compiling takes up to {usual} the first time, then seconds.", flush=True)
+    what, usual = ("rules and the agents", "a few minutes") if arguments.bots else ("rules", "half a minute")
+    print(f"Compiling the {what} takes up to {usual} the first time, then a few seconds.", flush=True)
     for part, seconds in compiling.compile_parts(compiling.stages(arguments.bots), arguments.workers):
         print(f"  {part:<16}{seconds:6.1f} s", flush=True)
-    print(f"{what} are compiled and cached ({time.perf_counter() - start:.1f} s).")
+    print(f"The {what} are compiled and cached ({time.perf_counter() - start:.1f} s).")
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -265,7 +263,7 @@ def _report_unwritten() -> int:
 
 
 def _report(error: BaseException) -> int:
-    """Print an error in one line, and return the exit status.
+    """Print an error on one line, and return the exit status.
 
     For an interrupt and for a closed pipe, nothing is printed.
     """

@@ -139,7 +139,7 @@ class GameLog:
     """The events and the log lines of a game, from the start of the history up to the last `catch_up`.
 
     The history begins with the record `start`. With `start=None`, the history begins with the set-up, and
-    `chance` is the state of the generator. `watch` is called with the record (an array of one) and the new
+    `chance` is the state of the generator. `watch` is called with an array of one record and the new
     events, at the start and after every change. A log with a `watch` keeps no events itself.
     """
 
@@ -220,7 +220,7 @@ class GameLog:
         self._play_chance()
 
     def _play_chance(self) -> None:
-        """Play chance results until a seat must act."""
+        """Play chance results until a seat must act or the game is over."""
         while self._record.phase > Phase.OVER:
             before = self._record
             if before.phase == Phase.ROLL and before.blitz:
@@ -277,7 +277,7 @@ def new_rolls() -> tuple[npt.NDArray[np.int8], npt.NDArray[np.int64]]:
 
 
 def _roll(values: npt.NDArray[np.int8]) -> Roll:
-    """Return an entry of the rolls of `entry.play_blitz` as a `Roll`."""
+    """Return one entry of the array `rolls` of `entry.play_blitz` as a `Roll`."""
     attacker, defender = values[:, -1].tolist()
     return Roll(dice_of(values[:, :MAX_DICE]), dice_of(values[:, MAX_DICE:-1]), (attacker, defender))
 
@@ -503,7 +503,7 @@ _EFFECTS: dict[Phase, Callable[[Step], Iterator[Event]]] = {
 
 
 def _course(before: Any, after: Any) -> list[Event]:
-    """Return events that follow without an action: headquarters revealed, a new turn or round, the end."""
+    """Return events that follow without an action: headquarters revealed, a new turn or round, game over."""
     events = []
     if after.headquarters_open and not before.headquarters_open:
         places = after.headquarters[: np.count_nonzero(after.headquarters != NOWHERE)]

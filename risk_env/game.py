@@ -135,7 +135,7 @@ class Game:
         return self._games[0]
 
     def _number_in(self, field: str) -> int:
-        """Return a number of the record. This is much faster than an attribute of `record`."""
+        """Return the number in a field of the record. This is much faster than an attribute of `record`."""
         number: int = self._games[field].item()
         return number
 
@@ -240,7 +240,7 @@ class Game:
     def placements(self) -> npt.NDArray[np.int64]:
         """Return the place of each seat, int64 (P,), from 1 (RULES 11.2).
 
-        Equal seats share the better place.
+        Tied seats share the better place.
         """
         places = np.zeros(self.num_players, np.int64)
         entry.placements(self._games, 0, self._tables.board, self._tables.rules, places)
@@ -353,7 +353,7 @@ class Game:
     def new_step_buffer(self) -> npt.NDArray[Any]:
         """Return a new step buffer that contains this game (`engine.step_buffer`).
 
-        After this call, the game's record is in the new buffer, and earlier step buffers are not used.
+        After this call, the game's record is in the new buffer, and earlier step buffers are no longer used.
         """
         board, rules, sizes, _ = self._tables
         buffer = new_step_buffer(self._games, rules, board, sizes, observation_scales(self.board))
@@ -376,7 +376,7 @@ class Game:
         return status
 
     def _number(self, action: Any) -> int:
-        """Return the number of an action, legal or not, or -1 for a number out of the kernels' range.
+        """Return the number of an action, legal or not, or -1 for a number outside the kernels' range.
 
         Raises IllegalAction for a text that is not a legal action, and for a value that is neither a text nor
         a whole number.

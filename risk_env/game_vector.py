@@ -56,7 +56,7 @@ def contiguous(numbers: Any) -> npt.NDArray[np.int64]:
 def seeds_of(seeds: Any, count: int) -> npt.NDArray[np.uint64]:
     """Return seeds for kernels, uint64 (count,).
 
-    Raises ValueError unless `seeds` are `count` whole numbers of 0 or more.
+    Raises ValueError unless `seeds` are `count` non-negative whole numbers.
     """
     numbers = whole_numbers(seeds, (count,), "seeds must be")
     if numbers.dtype.kind == "i" and numbers.min(initial=0) < 0:
@@ -344,7 +344,8 @@ class GameVector(FixedArrays):
         lanes = self.as_lanes(lanes)
         if records.dtype != self._games.dtype or records.shape != lanes.shape:
             raise ValueError(
-                f"records of shape {records.shape}: must be {len(lanes)} records of games on this map"
+                f"records: an array of shape {lanes.shape} with the batch's record dtype is needed, not "
+                f"shape {records.shape} and dtype {shortened(records.dtype)}"
             )
         self._games[lanes] = records
 
@@ -361,8 +362,8 @@ class GameVector(FixedArrays):
         """Move the new games in these lanes, int (k,), to their start positions.
 
         `games`, int (k,), are the numbers of the games. A game for which `positions` has no start position
-        does not change. The seeds of the lanes determine future dice. Raises ValueError for positions of
-        games with other rules or on another map.
+        does not change. The seeds of the lanes determine future dice and cards. Raises ValueError for
+        positions of games with other rules or on another map.
         """
         lanes = self.as_lanes(lanes)
         if positions is not None and len(lanes):
@@ -389,9 +390,9 @@ class GameVector(FixedArrays):
         self._share(lanes, self._step_some, actions, NOT_SHARED)
 
     def finish(self, lanes: Array) -> None:
-        """Write the `final_*` arrays of these lanes, whose games are over.
+        """Write the `final_*` arrays of these lanes. With `autoreset`, also begin the next games.
 
-        With `autoreset`, also begin the next games.
+        A game that is not over is abandoned if the next game begins (docs/batch.md).
         """
         lanes = self.as_lanes(lanes)
         self._write_final(lanes)

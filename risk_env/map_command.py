@@ -134,7 +134,7 @@ def write_imported_map(arguments: argparse.Namespace) -> None:
 def _imported(arguments: argparse.Namespace) -> ImportedMap:
     """Return the imported map.
 
-    If the import fails, print the problems and the decisions before the error is raised.
+    If the import fails, the problems and the decisions are printed before the error is raised.
     """
     try:
         return import_map(
@@ -149,7 +149,7 @@ def _imported(arguments: argparse.Namespace) -> ImportedMap:
 
 
 def _copy_picture(arguments: argparse.Namespace, board: Board) -> None:
-    """Copy the picture of an imported map into the folder of the map file, unless the folder has it."""
+    """Copy the picture of an imported map into the folder of the map file, unless it is already there."""
     if arguments.picture is None or board.drawing is None or board.drawing.picture is None:
         return
     place = Path(arguments.out).with_name(Path(arguments.picture).name)

@@ -28,7 +28,7 @@ class MatchResult(NamedTuple):
     """The current standings of a match, or the final result if the game is over."""
 
     winner: int  # seat of the winner, -1 while nobody has won
-    placements: tuple[int, ...]  # (P,) places from 1; equal seats share the better place (RULES 11.2)
+    placements: tuple[int, ...]  # (P,) places from 1; tied seats share the better place (RULES 11.2)
     rounds: int  # number of rounds begun
     truncated: bool  # true if `max_rounds` ended the game
     decisions: tuple[int, ...]  # (P,) number of decisions of each player

@@ -390,9 +390,9 @@ def fault_of(agent: Agent, seat: int, error: Exception) -> PlayerFault:
 
 
 def as_action(value: Any) -> int:
-    """Return a value that `act` returned as an action number, legal or not.
+    """Convert a value that `act` returned to an action number, legal or not.
 
-    Raises TypeError for a value that is not a whole number, and ValueError for a number of too many bits.
+    Raises TypeError for a value that is not a whole number, and ValueError for a number with too many bits.
     """
     if isinstance(value, bool | np.bool_) or not hasattr(value, "__index__"):
         raise TypeError(f"act must return a whole number, one of view.legal_actions, not {value!r:.80}")

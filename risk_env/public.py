@@ -61,7 +61,7 @@ class PublicState:
 
     hand_sizes: Ints = _EMPTY  # (P,) number of cards in each hand, or empty if unknown
     sets_traded: int = 0  # number of sets that all players have traded
-    next_set: int = 0  # troops for the next set (RULES 5.2), with the symbol deck only
+    next_set: int = 0  # number of troops for the next set (RULES 5.2), only with the symbol deck
     deck: int = 0  # number of cards in the deck
     discard: tuple[int, ...] = ()  # territories of the cards on the discard pile
     discard_wilds: int = 0
@@ -77,7 +77,7 @@ class PublicState:
     chosen_dice: int = 0  # number of dice that the attacker declared last
     # attacker's and defender's dice of the last roll, highest first
     dice: tuple[tuple[int, ...], tuple[int, ...]] = ((), ())
-    captured: bool = False  # true if the seat in turn captured a territory this turn
+    captured: bool = False  # true if a territory was captured this turn
     battles: int = 0  # number of rolls made this turn
     moves_left: int = 0  # number of fortify moves left
 

@@ -32,7 +32,7 @@ from risk_env.seeds import bot_seed
 
 
 class SeatedArena(Protocol):
-    """The parts of an `Arena` that a seated player uses."""
+    """The attributes of an `Arena` that a seated player uses."""
 
     batch: GameVector
     tally: Any  # `arena.TallyBook`
@@ -90,8 +90,8 @@ class PolicySeats(Seated):
 class AgentSeats(Seated):
     """Agents at their seats.
 
-    An agent of the caller plays one seat of a single lane. With a factory, each seat of each lane has a
-    separate agent, which is made and prepared when the seat's first game begins.
+    An agent that the caller passed as an object plays one seat of a single lane. With a factory, each seat of
+    each lane has a separate agent, which is made and prepared when the seat's first game begins.
     """
 
     keeps_memory = True

@@ -66,7 +66,7 @@ class StartPositions:
             raise ValueError(f"{name}: {error}") from error
 
     def choose(self, games: npt.NDArray[np.int64]) -> tuple[npt.NDArray[np.bool_], Array]:
-        """Return a mask of the `games`, int64 (k,), that begin at a position, and their records."""
+        """Return a mask of the `games`, int64 (k,), that begin at a position, and these games' records."""
         before, after = np.floor(games * self.share), np.floor((games + 1) * self.share)
         chosen = after > before
         return chosen, self.records[before[chosen].astype(np.int64) % len(self.records)]
@@ -84,9 +84,9 @@ def records_of(
 ) -> Array:
     """Return positions as an array of records (K,). Chance events and forced actions are not played yet.
 
-    Texts, bytes and records are checked. The state of a `Game` is not checked. With `is_open`, a game that is
-    over raises ValueError. The message of a ValueError begins with the entry of `places` for the wrong
-    position.
+    Texts, bytes and records are checked. The state of a `Game` is not checked. With `is_open`, a position of
+    a game that is over raises ValueError. The message of a ValueError begins with the entry of `places` for
+    the wrong position.
     """
     records = tables(rules, board).new_games(len(positions))
     known: dict[str | bytes, Array] = {}

@@ -92,12 +92,12 @@ class Counts:
 class TextEnv:
     """Environment in which a learner plays one seat in one game after another.
 
-    `preset` is the name of a preset, with `num_players` and `options` of `Rules.preset`, or a `Rules` object.
-    The profile is "fast" unless `profile` names another profile (RULES 12.1). `opponents` is one player for
-    all other seats, or a list of P - 1 players, clockwise from the learner. `seat=None` gives the learner all
-    seats in turn. `positions` are texts from `Game.to_text`, such as endgames. Episodes begin with these
-    positions in turn. `options` may also be fields of `LearnerSettings`: `style`, `reward`, `illegal_reward`,
-    `max_illegal`.
+    `preset` is a `Rules` object or the name of a preset. With a name, `num_players` and `options` are passed
+    to `Rules.preset`. The profile is "fast" unless `profile` names another profile (RULES 12.1). `opponents`
+    is one player for all other seats, or a list of P - 1 players, clockwise from the learner. With
+    `seat=None`, the learner plays one seat in each episode, and each seat in turn. `positions` are texts from
+    `Game.to_text`, such as endgames. Episodes begin with these positions in turn. `options` may also be
+    fields of `LearnerSettings`: `style`, `reward`, `illegal_reward`, `max_illegal`.
     """
 
     def __init__(
@@ -249,7 +249,10 @@ def make(curriculum: str, **arguments: Any) -> TextEnv:
 
 
 def _named(opponents: Any, num_players: int) -> list[Any]:
-    """Return the opponent at each of the other seats. Raises ValueError for a wrong number of opponents."""
+    """Return the opponent at each seat except the learner's.
+
+    Raises ValueError for a wrong number of opponents.
+    """
     several = isinstance(opponents, Sequence) and not isinstance(opponents, str)
     named = list(opponents) if several else [opponents] * (num_players - 1)
     if len(named) != num_players - 1:

@@ -343,7 +343,7 @@ def test_a_number_of_no_player_is_an_error_wherever_it_is_written(number: int) -
         arena = arena_of()
         arena.numbers[3, 1] = number
         before = states_of(arena)
-        with pytest.raises(ValueError, match=r"numbers contain .*: player numbers must be -1 .* 1"):
+        with pytest.raises(ValueError, match=r"numbers range from .*: player numbers must be from -1 .* 1"):
             call(arena, [0, 3])
         assert states_of(arena) == before
 
@@ -358,7 +358,7 @@ def test_numbers_that_are_written_during_a_run_are_checked_too() -> None:
     arena.seat_players(stopped)
     arena.numbers[stopped, 0] = 99
     arena.resume(stopped)
-    with pytest.raises(ValueError, match="numbers contain"):
+    with pytest.raises(ValueError, match="numbers range from"):
         list(run)
 
 

@@ -113,8 +113,8 @@ def legal_own(game, rules, owner):
 def legal_attacks(game, board, rules):
     """Add the BORDER actions of all possible attacks, and DONE.
 
-    An attack leads from a territory of the player in turn, with at least two troops, to another player's
-    territory (RULES 3.2.1).
+    An attack leads from a territory of the current player, with at least two troops, to a territory of
+    another owner (RULES 3.2.1).
     """
     add(game.legal, int64(rules.done))
     if not battles_left(game, rules):
@@ -194,7 +194,7 @@ def legal_cards(game, board, rules):
 
 @kernel
 def legal_set_cards(game, board, rules):
-    """Add the CARD action of each card that can still become a set with the picked cards (RULES 5.1)."""
+    """Add the CARD action of each card that can still form a set with the picked cards (RULES 5.1)."""
     picked = counts_picked(game, board)
     left = counts_left(game, board, int64(game.turn))
     for symbol in range(3):

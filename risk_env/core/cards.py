@@ -124,7 +124,7 @@ def stars_in(cards, board):
 
 @kernel
 def star_troops(stars):
-    """Return the troops for 2 to 10 stars: 2, 4, 7, 10, 13, 17, 21, 25, 30 (RULES 9.4)."""
+    """Return the number of troops for 2 to 10 stars: 2, 4, 7, 10, 13, 17, 21, 25, 30 (RULES 9.4)."""
     if stars <= 3:
         return 2 * stars - 2
     if stars <= 6:
@@ -149,7 +149,7 @@ def set_troops_due(rules, number):
 
 @kernel
 def fixed_worth(infantry, cavalry, artillery):
-    """Return the troops for a fixed set, given the numbers of cards with each symbol (RULES 5.2).
+    """Return the number of troops for a fixed set, given the number of cards of each symbol (RULES 5.2).
 
     With two cards of one symbol, a wild card stands for a third card of this symbol. In all other sets, wild
     cards make one card of each symbol, which gives the most troops.
@@ -165,7 +165,7 @@ def fixed_worth(infantry, cavalry, artillery):
 
 @kernel
 def picked_worth(game, board, rules):
-    """Return the troops for the picked set, which is the next set of the game (RULES 5.2)."""
+    """Return the number of troops that the picked set gives as the next set of the game (RULES 5.2)."""
     if rules.set_values == SetValues.FIXED:
         infantry, cavalry, artillery, _wilds = counts_picked(game, board)
         return fixed_worth(infantry, cavalry, artillery)
@@ -174,7 +174,7 @@ def picked_worth(game, board, rules):
 
 @kernel
 def can_trade(game, board, rules, seat):
-    """Return True if the hand of `seat` has a set or, in the star deck, two stars (RULES 5.1, 9.4)."""
+    """Return True if the hand of `seat` has a set or, with the star deck, two stars (RULES 5.1, 9.4)."""
     if rules.deck == Deck.STAR:
         return stars_in(game.hand[seat], board) >= MIN_STARS
     return holds_set(game, board, seat)
@@ -182,7 +182,7 @@ def can_trade(game, board, rules, seat):
 
 @inlined
 def set_is_owed(game):
-    """Return True if the player in turn must trade in a set (RULES 5.3, 3.3.2)."""
+    """Return True if the current player must trade in a set (RULES 5.3, 3.3.2)."""
     if game.trade == Trade.ELIMINATION:
         return hand_size(game, int64(game.turn)) > KEPT_HAND
     return game.trade == Trade.OWED
@@ -192,7 +192,7 @@ def set_is_owed(game):
 def pick_card(game, board, rules, card):
     """Pick a card of the hand for a trade.
 
-    In the symbol deck, the third card completes the set and trades it in.
+    With the symbol deck, the third card completes the set and trades it in.
     """
     if card == board.num_territories:
         game.picked_wilds += 1
@@ -223,7 +223,7 @@ def trade_set(game, board, rules):
 
 @kernel
 def mark_bonus(game, rules):
-    """Mark the player's territories on the picked cards that may get two extra troops (RULES 5.4, 10.3)."""
+    """Mark the player's territories on picked cards, if they may get two extra troops (RULES 5.4, 10.3)."""
     paid = rules.occupied_bonus == OccupiedBonus.ONCE_A_TURN and game.bonus_paid
     for w in range(len(game.bonus)):
         shown = game.picked[w] & game.owned[game.turn, w]
@@ -254,9 +254,9 @@ def place_bonus(game, board, rules, territory):
 
 @kernel
 def after_trade(game, board, rules):
-    """Continue with a trade if the player must or may trade again, or else with the draft.
+    """Continue with a trade if the player must or may trade again, otherwise with the draft.
 
-    RULES 5.3 and 3.3.2 say when the player trades again.
+    RULES 5.3 and 3.3.2 define when the player trades again.
     """
     if game.trade == Trade.ELIMINATION:
         again = set_is_owed(game)

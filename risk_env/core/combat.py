@@ -98,7 +98,7 @@ def choose_defence_dice(game, dice):
 
 @kernel
 def begin_blitz(game):
-    """Start a blitz: rolls with the most dice on both sides until the battle is decided (RULES 3.2.4)."""
+    """Start a blitz: both sides roll as many dice as possible until the battle ends (RULES 3.2.4)."""
     game.blitz = True
     roll_on(game)
 
@@ -328,7 +328,7 @@ def end_battle(game):
 def capture(game, rules):
     """Capture the attacked territory (RULES 3.2.5, 3.3.1).
 
-    One troop for each die moves in. The loser is eliminated if the loser holds no territory.
+    One troop for each attack die moves in. The loser is eliminated if the loser holds no territory.
     """
     source, target = int64(game.source), int64(game.target)
     moving = int64(game.chosen_dice[ATTACKER])

@@ -57,7 +57,7 @@ def troops_due(game, board, rules, seat):
 def begin_draft(game, board, rules):
     """Begin the draft with the troops due (RULES 3.1, 5.3).
 
-    The seat in turn may trade cards first if its hand contains a set or enough stars.
+    The player may trade cards first if the hand contains a set or enough stars.
     """
     seat = int64(game.turn)
     game.draft_left = troops_due(game, board, rules, seat)
@@ -71,7 +71,7 @@ def begin_draft(game, board, rules):
 
 @kernel
 def anywhere_to_draft(game, rules):
-    """Return True if any territory of the seat in turn has room (RULES 10.3)."""
+    """Return True if any territory of the current player has room (RULES 10.3)."""
     roomy = ZERO
     for w in range(len(game.strong)):
         roomy |= with_room(game, rules, w, game.owned[game.turn, w])
@@ -80,7 +80,7 @@ def anywhere_to_draft(game, rules):
 
 @inlined
 def draftable(game, rules, territory):
-    """Return the number of troops that the seat in turn can still draft to `territory`."""
+    """Return the number of troops that the current player can still draft to `territory`."""
     return min(int64(game.draft_left), room(game, rules, territory))
 
 

@@ -34,7 +34,7 @@ def set_up_game(games, i, boards, rules, seed):
 
 @entry_point
 def step_game(games, i, boards, rules, action):
-    """Play an action in game `i`, then continue to the next decision.
+    """Play an action in game `i`, then continue to the next decision or the end of the game.
 
     If the action is not legal, do nothing and return False. NO_ACTION continues from any position.
     """
@@ -130,7 +130,7 @@ def write_legal_actions(games, i, boards, rules):
 
 @entry_point
 def begin_draft_of_turn(games, i, boards, rules):
-    """Begin the draft of the seat in turn of game `i`.
+    """Begin the draft of the current turn in game `i`.
 
     The kernel computes the troops due, and offers a trade if a trade is possible.
     """

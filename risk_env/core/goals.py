@@ -25,7 +25,7 @@ OBJECTIVES_TO_WIN = 3
 
 @kernel
 def end_game(game, winner):
-    """End the game: no seat is to act, and no move is in progress."""
+    """End the game: no seat has to act, and no move is in progress."""
     game.winner = winner
     game.seat = NOBODY
     game.source = NOWHERE
@@ -71,7 +71,7 @@ def headquarters_won(game, rules, seat):
 def judge_missions(game, board, rules):
     """End the game and return True if a seat has fulfilled its mission (RULES 8.2).
 
-    The mission of the player in turn is checked first, then the missions of the other players clockwise.
+    The mission of the current player is checked first, then the missions of the other players clockwise.
     """
     if rules.victory != Victory.MISSION:
         return False
@@ -199,7 +199,7 @@ def goal_met(game, board, rules, seat, objective):
 
 @kernel
 def objectives_met(game, board, rules):
-    """Return the face-up objectives that the player in turn may take, as bits (RULES 9.5)."""
+    """Return the face-up objectives that the current player may take, as bits (RULES 9.5)."""
     met = ZERO
     for objective in range(NUM_OBJECTIVES):
         face_up = game.objective[objective] == Held.FACE_UP
@@ -245,7 +245,7 @@ def is_better(game, board, seat, other):
 def place_of(game, board, rules, seat):
     """Return the place of a seat, from 1 (RULES 11.2).
 
-    Equal seats share the better place.
+    Tied seats share the better place.
     """
     place = 1
     for other in range(rules.num_players):

@@ -46,9 +46,9 @@ def hide_decision(game, board, rules, seat):
 
 @kernel
 def only_draftable(game, rules):
-    """Return the only territory to which the seat in turn can draft.
+    """Return the only territory to which the current player can draft.
 
-    Returns NOWHERE if there are several or none.
+    Returns NOWHERE if there is no such territory, or more than one.
     """
     found, count = NOWHERE, 0
     for w in range(len(game.strong)):
@@ -61,7 +61,7 @@ def only_draftable(game, rules):
 
 @kernel
 def determinize(game, board, rules, seat, seed):
-    """Redraw all facts that are hidden from `seat`, from the distribution given the facts that `seat` knows.
+    """Redraw all facts that are hidden from `seat`, given the facts that `seat` knows.
 
     The generator continues from `seed`. The number of decisions is reset to 0, because this number would
     reveal which seats had a decision about a trade, and therefore a set.
@@ -83,7 +83,7 @@ def determinize(game, board, rules, seat, seed):
 
 @kernel
 def begin_draft_again(game, board, rules):
-    """Offer a trade if the new hand of the player in turn can trade and no troops have been placed."""
+    """Offer a trade if the current player's new hand allows a trade and no troops have been placed."""
     is_forced = game.phase == Phase.DRAFT_AMOUNT and only_draftable(game, rules) == game.target
     no_trade = (game.phase == Phase.DRAFT or is_forced) and not game.set_traded
     if no_trade and game.draft_left == troops_due(game, board, rules, int(game.turn)):
@@ -94,7 +94,7 @@ def begin_draft_again(game, board, rules):
 
 @kernel
 def redraw_hands(game, rules, seat):
-    """Move the unknown cards of the other hands into the deck, and deal each hand as many cards again."""
+    """Move the unknown cards of the other hands into the deck, and deal each hand as many new cards."""
     counts = 0
     for other in range(rules.num_players):
         if other != seat:
@@ -124,9 +124,9 @@ def take_back_unknown(game, other):
 
 @kernel
 def hand_explains_decision(game, board, rules, seat):
-    """Return True if the new hand of the player in turn fits the current decision.
+    """Return True if the current player's new hand fits the current decision.
 
-    In the phase TRADE, the hand must be able to trade.
+    In the phase TRADE, the hand must allow a trade.
     """
     turn = int(game.turn)
     return turn == seat or game.phase != Phase.TRADE or can_trade(game, board, rules, turn)

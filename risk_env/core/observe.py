@@ -67,7 +67,7 @@ TERRITORY_COLUMNS = (
     ("city", "1: the territory has a city"),
     ("headquarters_of", "1 + player whose capital, or public or own headquarters, is here; otherwise 0"),
     ("airfield", "1 + player whose airfield is here, otherwise 0"),
-    ("taken", "1: captured this turn by the player in turn (star deck only)"),
+    ("taken", "1: captured this turn by the player whose turn it is (star deck only)"),
 )
 GLOBAL_BLOCKS = (
     ("phase", int(Phase.OVER), "one-hot: the phase; all 0 when the game is over"),
@@ -373,7 +373,7 @@ def observe_continent(game, board, rules, seat, observation, continent):
 
 @kernel
 def observe_turn(game, board, rules, seat, observation):
-    """Write the player in turn, the current decision, and the state of the turn."""
+    """Write the player whose turn it is, the current decision, and the state of the turn."""
     observation[BLOCK.turn + seen_from(rules, seat, int(game.turn))] = 1
     observation[BLOCK.starter] = 1 + seen_from(rules, seat, int(game.starter))
     observe_decision(game, rules, observation)
@@ -403,7 +403,7 @@ def observe_decision(game, rules, observation):
 
 @inlined
 def observe_course(game, rules, observation):
-    """Write the counts and marks of the turn."""
+    """Write the counts and flags of the turn."""
     observation[BLOCK.draft_left] = encode_count(int(game.draft_left))
     observation[BLOCK.moves_left] = encode_count(int(game.moves_left))
     observation[BLOCK.battles_left] = encode_limit(int(rules.max_battles) - int(game.battles))

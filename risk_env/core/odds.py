@@ -4,9 +4,9 @@
 Three dice therefore need four attackers. Tables in books that count "attacking armies" mean `attackers - 1`.
 `defenders` is the number of troops on the attacked territory.
 
-A battle is a blitz (RULES 3.2.4). Both sides roll the most dice (RULES 3.2.2) until the territory falls or
-one attacker is left. After a capture, the number of attackers left counts the attacker's troops on both
-territories.
+A battle is a blitz (RULES 3.2.4). Both sides roll as many dice as possible (RULES 3.2.2) until the
+territory falls or one attacker is left. After a capture, the number of attackers left counts the attacker's
+troops on both territories.
 
 Python code calls `roll_outcomes`, `battle_odds` and `win_probability`. A compiled bot passes the array from
 `odds_table` to its kernels, which call `win_chance`, `left_after` and `defenders_after`. Results within the
@@ -138,8 +138,8 @@ def _exact_values(max_attackers: int, max_defenders: int) -> Floats:
 #
 #   table[a, d]    a >= 1: win, attackers left, defenders left in a blitz of a against d
 #   table[0, 0]    mean, variance and skewness / 6 of the attacker's losses in a roll of 3 dice against 2
-#   table[0, 1]    corrections of mean and variance of the margin (below) for rolls with fewer dice; then 0
-#   table[0, 2]    correction of attackers left in a win, and of defenders left in a loss; then 0
+#   table[0, 1]    corrections to mean and variance of the margin (below) for rolls with fewer dice; then 0
+#   table[0, 2]    correction to attackers left in a win, and to defenders left in a loss; then 0
 #   table[0, 3:]   0
 
 
@@ -265,7 +265,7 @@ def _loss_moments(outcomes: Floats) -> tuple[float, float, float]:
 
 
 def _end_of_the_margin(exact: Floats, drift: float, variance: float, skew: float) -> tuple[float, float]:
-    """Return the corrections of the margin's mean and variance, fitted to two exact battles.
+    """Return the corrections to the margin's mean and variance, fitted to two exact battles.
 
     The battles are one standard deviation below and above even odds.
     """

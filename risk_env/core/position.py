@@ -77,7 +77,7 @@ def all_have_room(game, rules, owner):
 
 @inlined
 def add_to_draft(game, troops):
-    """Add troops to the draft of the player in turn. Troops beyond MOST_TROOPS are lost (RULES 1.5)."""
+    """Add troops to the draft of the current player. Troops beyond MOST_TROOPS are lost (RULES 1.5)."""
     game.draft_left = min(int64(game.draft_left) + troops, MOST_TROOPS)
 
 

@@ -26,7 +26,7 @@ DRAWN_OBJECTIVES = 4  # number of minor objectives, and of major objectives, tha
 
 @kernel
 def set_up(games, i, board, rules, seed):
-    """Set up game `i` up to the first decision, with `seed` as the state of the generator.
+    """Set up game `i` until the first decision, with `seed` as the state of the random generator.
 
     Chance events happen in the order of RULES 11.4.
     """
@@ -101,8 +101,8 @@ def place_cities(game, board, rules):
 def lay_out_objectives(game, board, rules):
     """Lay out the objectives (RULES 9.1, 9.3).
 
-    With fixed objectives, the objectives are those of Basic Training. Otherwise four minor and four major
-    objectives are drawn at random. Each of these gets a Reward if the game has Rewards.
+    With fixed objectives, the objectives are those of Basic Training. With random objectives, four minor and
+    four major objectives are drawn. Each of these gets a Reward if the game has Rewards.
     """
     if rules.objectives == Placement.FIXED:
         for objective in range(board.num_objectives):
@@ -194,7 +194,7 @@ def claim_territory(game, territory, army):
 
 @kernel
 def place_at_random(game, rules):
-    """Place the remaining troops of each army on random territories of the army with room (RULES 4.3)."""
+    """Place the remaining troops of each army on random territories of its own with room (RULES 4.3)."""
     for army in range(rules.num_armies):
         while game.to_place[army] > 0:
             for w in range(len(game.reach)):
@@ -299,7 +299,7 @@ def claim(game, board, rules, territory):
 
 @kernel
 def deploy(game, board, rules, territory):
-    """Place one troop on a territory of the seat in turn (RULES 4.3, 6.1).
+    """Place one troop on a territory of the seat to act (RULES 4.3, 6.1).
 
     With a neutral army, a seat places two troops in a row.
     """
@@ -324,7 +324,7 @@ def deploy_neutral(game, board, rules, territory):
 
 @kernel
 def place_headquarters(game, board, rules, territory):
-    """Set the secret headquarters of the seat in turn (RULES 7.1).
+    """Set the secret headquarters of the seat to act (RULES 7.1).
 
     All headquarters become public when the last seat has chosen.
     """

@@ -38,14 +38,14 @@ NO_ACTION = -2  # stands for no action: play only chance events and forced actio
 
 @kernel
 def start(games, i, board, rules, seed):
-    """Set up game `i`, and play to the first decision with more than one legal action."""
+    """Set up game `i`, and play to the first decision."""
     set_up(games, i, board, rules, seed)
     resume(games[i], board, rules)
 
 
 @kernel
 def resume(game, board, rules):
-    """Play from any position to the next decision with more than one legal action."""
+    """Play from any position to the next decision or the end of the game."""
     play_chance(game, board, rules)
     write_legal(game, board, rules)
     if is_forced(game):
@@ -95,7 +95,7 @@ def is_chance(game):
 
 @inlined
 def play_chance(game, board, rules):
-    """Play chance events until a seat has to act."""
+    """Play chance events until a seat has to act or the game is over."""
     while is_chance(game):
         play_one_chance(game, board, rules)
 

@@ -35,7 +35,7 @@ def begin_turn(game, board, rules, seat):
 
 @kernel
 def clear_turn(game):
-    """Clear the marks of the previous turn."""
+    """Clear the counts and flags of the previous turn."""
     game.battles = 0
     game.trade = Trade.FREE
     game.source = NOWHERE
@@ -87,7 +87,7 @@ def continue_occupation(game, board, rules):
 def after_occupation(game, board, rules):
     """Continue after an occupation (RULES 3.2.7, 3.3.2).
 
-    Missions are checked first. Then the trades that an elimination forces follow, or more attacks.
+    Missions are checked first. Then the player makes the trades that an elimination forces, or attacks again.
     """
     if judge_missions(game, board, rules):
         return
@@ -106,7 +106,7 @@ def after_occupation(game, board, rules):
 def end_attacks(game, board, rules):
     """End the attacks (RULES 3, 9.5).
 
-    A card (symbol deck), an Objective (star deck) or nothing follows, and then the fortify moves.
+    The player may get a card (symbol deck) or an Objective (star deck). Then the fortify moves follow.
     """
     game.attacks_over = True
     if rules.deck == Deck.SYMBOL and game.captured:
@@ -119,7 +119,7 @@ def end_attacks(game, board, rules):
 
 @kernel
 def take_objective(game, board, rules, objective):
-    """Take a met objective with its Reward (RULES 9.5, 9.8)."""
+    """Take an objective that is met, with its Reward (RULES 9.5, 9.8)."""
     game.objective[objective] = game.turn
     game.objective_taken = True
     reward = int64(game.objective_reward[objective])
@@ -138,7 +138,7 @@ def take_objective(game, board, rules, objective):
 def airfield_places(game, w):
     """Return word `w` of the bitset of territories on which a new airfield may stand (RULES 9.8).
 
-    These are the territories of the player in turn without an airfield of this player.
+    These are the current player's territories without an airfield of that player.
     """
     word = game.owned[game.turn, w]
     for which in range(NUM_AIRFIELDS):
@@ -177,8 +177,8 @@ def after_move(game, board, rules):
 def end_fortify(game, board, rules):
     """End the fortify moves (RULES 9.5).
 
-    After a Starting Maneuver, the attacks follow. Otherwise the turn ends, after the draw of a card of the
-    star deck if a card is due.
+    After a Starting Maneuver, the attacks follow. Otherwise the turn ends. With the star deck, a card that is
+    due is drawn first.
     """
     game.moves_left = 0
     if not game.attacks_over:
@@ -214,7 +214,7 @@ def draw_due_card(game, board, rules):
 
 @kernel
 def end_turn(game, board, rules):
-    """End the game if the player wins by objectives, or pass the turn on (RULES 9.7, 11.2).
+    """End the game if the player wins by objectives, otherwise pass the turn on (RULES 9.7, 11.2).
 
     The next living seat gets the turn. A round ends when the turn passes the seat of the starter. After the
     last round, the game is truncated.

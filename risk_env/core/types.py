@@ -172,7 +172,7 @@ def _position_fields(T: int, TW: int) -> list[Any]:
         ("owned", np.uint64, (MAX_OWNERS, TW)),  # (7, TW) territories of each seat and of the neutral army
         ("strong", np.uint64, (TW,)),  # (TW,) territories with two troops or more
         ("reach", np.uint64, (TW,)),  # (TW,) working memory: free territories, or destinations of a move
-        ("held_at_start", np.uint64, (TW,)),  # (TW,) territories of the seat in turn when its turn began
+        ("held_at_start", np.uint64, (TW,)),  # (TW,) territories of seat `turn` when the turn began
         ("city", np.uint64, (TW,)),  # (TW,) territories with a city
         ("to_place", np.int32, (MAX_OWNERS,)),  # (7,) set-up troops not yet placed, by army
         ("source", np.int16),  # territory that attacks or that troops leave, or NOWHERE
@@ -229,7 +229,7 @@ def _dice_fields() -> list[Any]:
 
 
 def _course_fields(AW: int) -> list[Any]:
-    """Return the fields for the player in turn, the current decision and the marks of the turn."""
+    """Return the fields for the turn, the current decision, and the flags of the turn."""
     return [
         ("random", np.uint64),  # state of the game's own generator
         ("legal", np.uint64, (AW,)),  # (AW,) legal actions of the current decision, or no actions
@@ -237,13 +237,13 @@ def _course_fields(AW: int) -> list[Any]:
         ("decisions", np.int32),  # number of decisions so far, without forced actions
         ("phase", np.uint8),
         ("seat", np.int8),  # seat to act
-        ("turn", np.int8),  # seat in turn
+        ("turn", np.int8),  # seat whose turn it is
         ("starter", np.int8),
         ("trade", np.int8),  # a value of Trade
         ("in_a_row", np.int8),  # troops that this seat has deployed in a row (RULES 6.1)
         ("truncated", np.bool_),
         ("blitz", np.bool_),  # the current attack is a blitz
-        ("captured", np.bool_),  # the player in turn captured a territory this turn
+        ("captured", np.bool_),  # a territory was captured this turn
         ("eliminated", np.bool_),  # the current capture eliminated a seat
         ("set_traded", np.bool_),  # a set was traded this turn
         ("bonus_paid", np.bool_),  # the bonus of RULES 5.4 was paid this turn

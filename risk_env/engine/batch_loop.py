@@ -270,7 +270,7 @@ def reward_of(game, board, rules, seat, kind):
 
 @entry_point
 def write_final(records, ends, lanes):
-    """Write the places, last observations and rounds of the games in `lanes`, which are over."""
+    """Write the places, last observations and rounds of the games in `lanes`."""
     for k in range(len(lanes)):
         write_end(records.games[lanes[k]], records.boards[0], records.rules[0], lanes[k], ends)
 

@@ -2,7 +2,7 @@
 
 The sizes are N lanes, P players, D columns of an observation, and W words of a mask. A mask needs one word
 for 64 actions as bits, and eight words for 64 actions as bytes. Observations (int8) are passed as words with
-eight columns each, so each call unboxes one array fewer.
+eight columns each, so each call unboxes one fewer array.
 """
 
 from typing import Any, NamedTuple

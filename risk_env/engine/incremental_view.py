@@ -397,7 +397,7 @@ def update_places(game, board, rules, seat, words, observation):
 
 @inlined
 def update_turn(game, rules, seat, cache, observation):
-    """Update the player in turn, the current decision and the state of the turn."""
+    """Update the player whose turn it is, the current decision and the state of the turn."""
     clear_decision(cache, observation)
     cache.phase = game.phase
     observation[BLOCK.starter] = 1 + seen_from(rules, seat, int64(game.starter))

@@ -2,7 +2,7 @@
 
 A `concurrent.futures` pool takes about 60 µs to hand out such work and wait for the end of the work. This
 overhead is a quarter of the time that two threads save on a step of a thousand games. Threads that each wait
-at their own lock take less than 30 µs. Threads that stay in a kernel between two calls (`ThreadPool.repeat`)
+on their own lock take less than 30 µs. Threads that stay in a kernel between two calls (`ThreadPool.repeat`)
 take about 1 µs.
 """
 
@@ -36,7 +36,7 @@ from risk_env.engine.work_stealing import (
 SPIN_FOR = 200e-6
 # seconds of spinning per element, if the total is above SPIN_FOR: about the time of the work itself
 SPIN_FOR_EACH = 50e-9
-NAP = 20e-6  # seconds that the caller sleeps between two checks whether slower helpers have finished
+NAP = 20e-6  # seconds that the caller sleeps between two checks of whether slower helpers have finished
 NOTHING: tuple[Any, int] = (None, 0)  # no repeated work
 _TRIED_SPINS = 1000
 
