@@ -112,7 +112,7 @@ export const withInterval = (chance, interval) =>
   interval ? `${share(chance)} [${interval.map((end) => Math.round(100 * end)).join("–")}]` : share(chance);
 export const plural = (number, word) => `${number} ${word}${number === 1 ? "" : "s"}`;
 const placed = (verb) => (event, words) => `${verb} ${words.place(event.territory)}`;
-/** Return the change of the attacker's win probability by the dice, in words, or "" if it is unknown. */
+/** Return the effect of the dice on the attacker's win probability, in words, or "" if it is unknown. */
 const fortune = (luck) =>
   luck === undefined ? "" : ` (luck ${luck < 0 ? "−" : "+"}${Math.abs(100 * luck).toFixed(1)} %)`;
 const moved = (event, words) =>
