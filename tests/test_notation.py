@@ -361,7 +361,7 @@ def test_usual_values_follow_from_what_is_given():
             BY_HAND.replace("[territories]", "[Woods]"),
             r"Dune is in section \[Woods\]; allowed: \[Waste\]",
         ),
-        (BY_HAND.replace("3 troops", "0 troops"), "0 troops: allowed: 1 ..."),
+        (BY_HAND.replace("3 troops", "0 troops"), "0 troops: must be from 1"),
         (BY_HAND.replace("3 troops", "9999999999 troops"), "9999999999 troops"),
         (BY_HAND.replace("3 troops", "262145 troops"), "262145 troops: must be from 1 to 262144"),
         (BY_HAND.replace("1, 2 troops", "2, 2 troops"), "player 2: must be from 0 to 1"),

@@ -134,9 +134,9 @@ class MoveVector(SingleSeatVector):
 class TurnVector(SingleSeatVector):
     """Lanes in which the learner chooses one of the `plans` once per turn. A plan is a compiled bot.
 
-    The chosen bot plays for the learner until the learner's next turn begins, also in the turns of other
-    seats. The first bot that the learner chooses in a game also plays the set-up. A bot begins each turn
-    without memory. Action k chooses plan k, and all actions are legal.
+    The chosen bot plays for the learner until the learner's next turn begins. The bot also decides in the
+    turns of other seats. The first bot that the learner chooses in a game also plays the set-up. A bot begins
+    each turn without memory. Action k chooses plan k, and all actions are legal.
     """
 
     def __init__(self, *arguments: Any, plans: Sequence[Named] = PLANS, **options: Any) -> None:

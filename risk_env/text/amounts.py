@@ -1,4 +1,4 @@
-"""Amounts of troops: the maximum number to place or move, and the first amount of a wanted number."""
+"""Amounts of troops: the maximum number of troops to place or move, and the amount to choose first."""
 
 from typing import Any
 

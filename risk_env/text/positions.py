@@ -156,7 +156,7 @@ def _read_lines(text: str) -> tuple[Lines, list[Line]]:
 
 
 def _numbered_lines(text: str) -> list[tuple[int, str]]:
-    """Return the lines between header and checksum, with line numbers, without empty lines and comments."""
+    """Return the lines between header and checksum with their numbers, except empty lines and comments."""
     if not isinstance(text, str):
         raise PositionError(f"text: {shortened(text)} is not a string")
     if len(text) > MOST_CHARACTERS:

@@ -116,7 +116,7 @@ const placed = (verb) => (event, words) => `${verb} ${words.place(event.territor
 const fortune = (luck) =>
   luck === undefined ? "" : ` (luck ${luck < 0 ? "−" : "+"}${Math.abs(100 * luck).toFixed(1)} %)`;
 const moved = (event, words) =>
-  `moves ${event.number} from ${words.place(event.source)} to ${words.place(event.target)}`;
+  `moves ${plural(event.number, "troop")} from ${words.place(event.source)} to ${words.place(event.target)}`;
 
 const SENTENCES = {
   starter: () => "starts the game",
@@ -139,8 +139,9 @@ const SENTENCES = {
   reveal: (event, words) =>
     `Headquarters: ${event.territories.map((t, seat) => `${words.name(seat)} ${words.place(t)}`).join(", ")}`,
   trade: (event, words) => `trades ${words.cards(event.cards)} for ${plural(event.number, "troop")}`,
-  bonus: (event, words) => `gets ${event.number} on ${words.place(event.territory)} for its card`,
-  draft: (event, words) => `places ${event.number} on ${words.place(event.territory)}`,
+  bonus: (event, words) =>
+    `gets ${plural(event.number, "troop")} on ${words.place(event.territory)} for its card`,
+  draft: (event, words) => `places ${plural(event.number, "troop")} on ${words.place(event.territory)}`,
   reroll: (event) => `rolls a ${event.faces[0]} again: ${event.faces[1]}`,
   commander: (event) => `turns a ${event.faces[0]} to 6`,
   battle: (event, words) => {
