@@ -26,7 +26,7 @@ _CHECKSUM = hashlib.sha256().digest_size
 class KernelFiles:
     """The cache files of one entry point.
 
-    They replace Numba's index, which is not safe for concurrent writers.
+    These files replace Numba's index, which is not safe for concurrent writers.
     """
 
     def __init__(self, folder: str, name: str) -> None:

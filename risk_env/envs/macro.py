@@ -39,7 +39,7 @@ class MoveVector(SingleSeatVector):
 
     def _make_arrays(self) -> None:
         super()._make_arrays()
-        self.amounts = np.zeros(self.num_lanes, np.int8)  # (N,) index in NAMED_AMOUNTS, of the last action
+        self.amounts = np.zeros(self.num_lanes, np.int8)  # (N,) index in NAMED_AMOUNTS of the last amount
         self._blocks = self.batch.tables.space.blocks
         # (MANY + 1,): index in the AMOUNT block of half of r troops, or of "all" for r = 1
         self._halves = np.full(MANY + 1, ALL_OF_THEM)

@@ -95,7 +95,7 @@ def _check_names(draft: MapDraft, report: Report) -> None:
 
 
 def _finish_continents(draft: MapDraft, report: Report) -> None:
-    """Leave out empty continents, and check the bonuses and colours of all continents."""
+    """Leave out empty continents, and check the bonuses and colours of the other continents."""
     sizes = Counter(territory.continent for territory in draft.territories)
     for number, continent in enumerate(draft.continents):
         what = f"continent {shortened(continent.name)}"
