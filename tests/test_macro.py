@@ -136,7 +136,7 @@ def test_wrong_arguments_and_actions_are_named() -> None:
     turns.reset(0)
     assert isinstance(turns, TurnVector)
     with pytest.raises(
-        IllegalAction, match=r"lane 1: action 1 must be from 0 to 0, the number of a plan: \['coin'\]"
+        IllegalAction, match=r"lane 1: action 1 must be from 0 to 0, the index of a plan in \['coin'\]"
     ):
         turns.step(np.array([0, 1]))
     moves = make("moves", 1, num_players=2)

@@ -80,7 +80,7 @@ HOSTILE: dict[str, tuple[bytes, str]] = {
     "chunk beyond the end": (SIGNATURE + b"\xff\xff\xff\xffIHDR" + HEADER[1], "damaged"),
     "content after the end": (PNG + b"<script>", "content after the end"),
     "no width": (png_of([header(width=0), DATA, END]), "0 x 6 pixels"),
-    "too wide": (png_of([header(width=MOST_SIDE + 1), DATA, END]), "10001 x 6 pixels: an image has at most"),
+    "too wide": (png_of([header(width=MOST_SIDE + 1), DATA, END]), "10001 x 6 pixels: an image may have"),
     "too many pixels": (png_of([header(5000, 5000), DATA, END]), "at most 16777216 pixels in total"),
     "largest width": (png_of([header(width=2**32 - 1), DATA, END]), "4294967295 x 6 pixels"),
     "depth": (png_of([header(rest=(3, 2, 0, 0, 0)), DATA, END]), "damaged"),

@@ -234,7 +234,7 @@ def test_pips(face):
     [
         ({"owner": (0,)}, "owner: 1 values; the map 'Tiny' has 6"),
         ({"troops": (0,) * 7}, "troops: 7 values"),
-        ({"owner": (0, 0, 0, 3, 0, 0)}, r"owner of Dune: 3; allowed: -1 \(free\) ... 2"),
+        ({"owner": (0, 0, 0, 3, 0, 0)}, r"owner of Dune: 3; allowed: -1 \(free\) to 2"),
         ({"hand_sizes": (1,)}, r"hand_sizes: 1 values; allowed: none, or one per seat \(2\)"),
     ],
 )

@@ -445,16 +445,16 @@ MISSION = {"victory": "mission"}
 NOT_ON_THE_MAP = [  # rules, map, words of the message
     ({}, {"symbols": None}, ("deck='symbol'", "0 of 8")),
     (STARS, {"stars": None}, ("deck='star'", "0 of 8")),
-    (MISSION, {"missions": []}, ("victory='mission'", "3 players", "has only 0 with")),
+    (MISSION, {"missions": []}, ("victory='mission'", "3 players", "has only 0 missions with")),
     (
         MISSION,
         {"missions": [mission("destroy", target=k) for k in range(1, 6)]},
-        ("victory='mission'", "has only 2 with"),
+        ("victory='mission'", "has only 2 missions with"),
     ),
     (
         MISSION,
         {"missions": [mission("continents", extended=True)] * 3},
-        ("missions='standard'", "has only 0 with"),
+        ("missions='standard'", "has only 0 missions with"),
     ),
     (
         CAPITALS | {"objectives": "random"},
@@ -475,7 +475,7 @@ NOT_ON_THE_MAP = [  # rules, map, words of the message
     (STARS | {"cities": "fixed"}, {"basic_training_cities": ()}, ("cities='fixed'", "has none")),
     (STARS | {"cities": "random"}, {"random_cities": 0}, ("cities='random'", "has 0")),
     (STARS | {"cities": "random"}, {"random_cities": 9}, ("cities='random'", "1 to 8", "has 9")),
-    (CHART, {}, ("setup='chart'", "num_players=3", "'Some'", "has charts for no players")),
+    (CHART, {}, ("setup='chart'", "num_players=3", "'Some'", "has no charts")),
     (
         CHART,
         {"charts": [SimpleNamespace(num_players=n) for n in (4, 5)]},

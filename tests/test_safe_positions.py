@@ -256,7 +256,7 @@ def test_the_longest_blitz_is_short():
         game.step("attack Ash > Cedar")
         times.append(time.perf_counter() - begin)
     assert min(times) < 0.2
-    with pytest.raises(PositionError, match=f"allowed: 1 ... {MOST_TROOPS}"):
+    with pytest.raises(PositionError, match=f"must be from 1 to {MOST_TROOPS}"):
         Game.from_text(DUEL.format(map="tiny", phase="attack", troops=MOST_TROOPS + 1))
 
 

@@ -282,8 +282,8 @@ def found_map(name: str, digest: str | None = None, board: Board | None = None) 
 def check_open_map(name: Any) -> None:
     """Raise MapError unless untrusted users may choose the map with this name.
 
-    Untrusted users may choose shipped maps and random maps of the smallest size class. Such maps need no
-    additional compilation and little time. Untrusted users may not name files.
+    Untrusted users may choose shipped maps, and random maps of the smallest size class. Such maps are quick
+    to make and need no additional compilation. Untrusted users may not name files.
     """
     if is_random(name):
         spec, most = read_spec(name), types.SIZE_CLASSES[0]

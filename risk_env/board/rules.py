@@ -494,7 +494,7 @@ def _check_missions(rules: Rules, board: Any) -> None:
     dealt = sum(is_dealt(mission, rules) for mission in board.missions)
     if dealt < rules.num_players:
         needs = f"needs at least {rules.num_players} missions for {rules.num_players} players"
-        has = f"but this map has only {dealt} with missions={rules.missions!r}"
+        has = f"but this map has only {dealt} missions with missions={rules.missions!r}"
         _refuse(rules, "victory", f"{needs}, {has}")
 
 
@@ -515,7 +515,7 @@ def _check_objectives(rules: Rules, board: Any) -> None:
     usable = [o for o in board.objectives if rules.objectives == "random" or o.basic_training]
     majors = sum(bool(o.major) for o in usable)
     minors = len(usable) - majors
-    has = f"but this map has {minors} minor and {majors} major ones"
+    has = f"but this map has {minors} minor and {majors} major Objectives"
     if rules.objectives == "random" and min(minors, majors) < LAID_OUT_OBJECTIVES:
         _refuse(rules, "objectives", f"needs at least 4 minor and 4 major Objectives, {has}")
     if rules.objectives == "fixed" and len(usable) < OBJECTIVES_TO_WIN:
@@ -538,9 +538,10 @@ def _check_chart(rules: Rules, board: Any) -> None:
     """
     chart = board.chart(rules.num_players)
     if chart is None:
-        has = _listed((chart.num_players for chart in board.charts), ", ") or "no"
+        players = _listed((chart.num_players for chart in board.charts), ", ")
+        has = f"has charts for {players} players" if players else "has no charts"
         needs = f"needs a start chart for num_players={rules.num_players}"
-        _refuse(rules, "setup", f"{needs}, but the map {board.name!r} has charts for {has} players")
+        _refuse(rules, "setup", f"{needs}, but the map {board.name!r} {has}")
     if rules.max_troops is not None and rules.max_troops < max(chart.troops):
         most = max(chart.troops)
         _refuse(rules, "max_troops", f"the start chart of this map needs max_troops={most} or more")

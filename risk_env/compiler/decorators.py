@@ -57,9 +57,9 @@ def unordered_entry_point(function: Callable[..., Any]) -> Any:
 
 
 def brief_entry_point(function: Callable[..., Any]) -> Any:
-    """Compile a vectorized entry point that takes about a microsecond.
+    """Compile a vectorized entry point whose calls take about a microsecond.
 
-    The entry point keeps the GIL, because a release of the GIL would take longer.
+    The entry point keeps the GIL, because releasing the GIL would take longer than the call.
     """
     options = {} if PLAIN else pipeline.entry_options(function.__module__, vectorized=True)
     return _cached(function, options | {"nogil": False})

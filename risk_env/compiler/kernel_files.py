@@ -24,9 +24,9 @@ _CHECKSUM = hashlib.sha256().digest_size
 
 
 class KernelFiles:
-    """The cache files of one entry point, instead of Numba's index.
+    """The cache files of one entry point.
 
-    Numba's index is not safe for concurrent writers.
+    These files replace Numba's index, which is not safe for concurrent writers.
     """
 
     def __init__(self, folder: str, name: str) -> None:

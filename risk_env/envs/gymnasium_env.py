@@ -67,10 +67,10 @@ def lane_arguments(
     `preset` is the name of a preset, with `options` of `Rules.preset`, or a `Rules` object. The profile is
     "fast" unless `profile` names another profile (RULES 12.1). `opponents` is one player for all other seats,
     of any kind (`players.find_player`), or a list of players. `opponent_order` seats the list "clockwise"
-    from the learner, or "shuffled" for each game. With "drawn", every seat gets a random player of the list.
-    `seat=None` gives the learner all seats in turn. `illegal_action="random"` is for learners without masks:
-    a random legal action replaces an illegal action, and `info["replaced"]` is True. docs/gymnasium.md
-    describes the other arguments.
+    from the learner, or "shuffled" for each game. With "drawn", each other seat gets a random player from the
+    list. With `seat=None`, the learner has the next seat in each new game. `illegal_action="random"` is for
+    learners without masks: a random legal action replaces an illegal action, and `info["replaced"]` is True.
+    docs/gymnasium.md describes the other arguments.
     """
     return {
         "rules": rules_from(preset, options, FAST, make_lanes, lane_arguments, environment),
@@ -89,8 +89,8 @@ class RiskEnv(gymnasium.Env[Any, np.int64]):
 
     `preset`, `num_players`, `board`, `profile` and the options of RULES 13 set the rules and the map. The
     default profile is "fast" (RULES 12.1). `opponents`, `seat`, `opponent_order` and `illegal_action` set the
-    players. `decisions` sets the extent of a learner's decision: an action, a move or a turn. `positions` are
-    the start positions of games. docs/gymnasium.md describes all arguments.
+    players. `decisions` sets the unit of the learner's decisions: an action, a move or a turn. `positions`
+    are the start positions of games. docs/gymnasium.md describes all arguments.
 
     Observations are float32 (D,), or a dict with `observation="structured"`. `info["action_mask"]`, int8
     (n,), marks the legal actions. `info["seat"]` is the learner's seat. At the end of a game, info also

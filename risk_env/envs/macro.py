@@ -39,7 +39,7 @@ class MoveVector(SingleSeatVector):
 
     def _make_arrays(self) -> None:
         super()._make_arrays()
-        self.amounts = np.zeros(self.num_lanes, np.int8)  # (N,) number of the amount of the last action
+        self.amounts = np.zeros(self.num_lanes, np.int8)  # (N,) index in NAMED_AMOUNTS of the last amount
         self._blocks = self.batch.tables.space.blocks
         # (MANY + 1,): index in the AMOUNT block of half of r troops, or of "all" for r = 1
         self._halves = np.full(MANY + 1, ALL_OF_THEM)
@@ -134,9 +134,9 @@ class MoveVector(SingleSeatVector):
 class TurnVector(SingleSeatVector):
     """Lanes in which the learner chooses one of the `plans` once per turn. A plan is a compiled bot.
 
-    The chosen bot plays for the learner until the learner's next turn begins, also in the turns of other
-    seats. The bot of the first decision of a game also plays the set-up. A bot begins each turn without
-    memory. Action k chooses plan k, and all actions are legal.
+    The chosen bot plays for the learner until the learner's next turn begins. The bot also decides in the
+    turns of other seats. The first bot that the learner chooses in a game also plays the set-up. A bot begins
+    each turn without memory. Action k chooses plan k, and all actions are legal.
     """
 
     def __init__(self, *arguments: Any, plans: Sequence[Named] = PLANS, **options: Any) -> None:
@@ -181,12 +181,12 @@ class TurnVector(SingleSeatVector):
 def _check_range(actions: Array, lanes: Array, count: int, plans: Sequence[CompiledBot] = ()) -> None:
     """Raise IllegalAction unless the actions in `lanes` are from 0 to `count - 1`.
 
-    If actions are numbers of plans, the message lists the `plans`.
+    If actions are indices of plans, the message lists the `plans`.
     """
     wrong = lanes[(actions[lanes] < 0) | (actions[lanes] >= count)]
     if len(wrong):
         lane, names = int(wrong[0]), [plan.name for plan in plans]
-        listed = f", the number of a plan: {names}" if names else ""
+        listed = f", the index of a plan in {names}" if names else ""
         raise IllegalAction(f"lane {lane}: action {actions[lane]} must be from 0 to {count - 1}{listed}")
 
 

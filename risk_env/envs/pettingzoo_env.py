@@ -97,7 +97,7 @@ class raw_env(pettingzoo.AECEnv[str, Observation, int | None]):
         self._game: Game | None = None
         self._ending = True  # true if an agent that has ended must step next, or if no agent is left
         self._is_shown = render_mode == "human"
-        self._kernel: Any = None  # `next_decision`
+        self._kernel: Any = None  # the compiled function `next_decision` (`engine.step_buffer`)
         self._buffer: Any = None  # the step buffer of the kernel
         # observation and mask of the agent to act, until a caller gets them
         self._unseen: tuple[npt.NDArray[np.float32], Mask] | None = None

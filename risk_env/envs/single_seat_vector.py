@@ -67,12 +67,12 @@ _STATE = (
 class SingleSeatVector:
     """`num_lanes` learners, one in each lane. Game k of lane i has the seed `seeds.game_seed(seed, i, k)`.
 
-    `seat` is the learners' seat in every game. With `seat=None`, the learner of each lane takes all seats in
-    turn, and lanes begin at different seats. `opponents` is one player for all other seats, or a list.
+    `seat` is the learners' seat in every game. With `seat=None`, each learner has the next seat in each new
+    game, and lanes begin at different seats. `opponents` is one player for all other seats, or a list.
     `opponent_order` seats a list of P - 1 players `"clockwise"` from the learner or `"shuffled"` in each
-    game. With `"drawn"`, every seat gets a random player from a list of any length. `illegal_action="random"`
-    is for learners without masks: a random legal action replaces an illegal action. `start_at` sets the start
-    positions of games.
+    game. With `"drawn"`, each other seat gets a random player from a list of any length.
+    `illegal_action="random"` is for learners without masks: a random legal action replaces an illegal action.
+    `start_at` sets the start positions of games.
     """
 
     plans: Sequence[CompiledBot] = ()  # bots that a learner can choose (`macro.TurnVector`)
@@ -140,11 +140,12 @@ class SingleSeatVector:
         return self.batch.num_actions
 
     def start_at(self, positions: Any) -> None:
-        """Set the start positions of all games that begin from now on. None: games begin with the set-up.
+        """Set the start positions of all later games. With None, games begin with the set-up.
 
         `positions` is a list of positions, or one position (`GameVector.load`). Game k of lane i begins at
         position i + k N modulo the number of positions. Seed, lane and k determine the future dice. Raises
-        ValueError for an empty or too long list, an invalid position, and a position whose game is over.
+        ValueError for a list that is empty or too long, an invalid position, and a position whose game is
+        over.
         """
         self.positions = None if positions is None else StartPositions.of(positions, self.rules, self.board)
 
@@ -236,7 +237,8 @@ class SingleSeatVector:
                 f"opponent_order='drawn' and the shape ({len(self._bounds)},), one weight for each opponent"
             )
         if not (weights >= 0).all() or not weights.sum() > 0:
-            raise ValueError(f"weights={weights.tolist()}: each must be 0 or more, and at least one above 0")
+            needed = "no weight may be negative, and at least one weight must be above 0"
+            raise ValueError(f"weights={weights.tolist()}: {needed}")
         self._bounds = np.cumsum(weights / weights.sum())
         self._bounds[np.flatnonzero(weights)[-1] :] = 1.0
         self._is_even = False
@@ -276,8 +278,8 @@ class SingleSeatVector:
         self.arena.check_numbers()
         if self.seat.min() < 0 or self.seat.max() >= self.rules.num_players:
             raise ValueError(
-                f"seats contain {self.seat.min()} ... {self.seat.max()}: "
-                f"with num_players={self.rules.num_players}, seats must be 0 ... {self.rules.num_players - 1}"
+                f"seats range from {self.seat.min()} to {self.seat.max()}: with num_players="
+                f"{self.rules.num_players}, seats must be from 0 to {self.rules.num_players - 1}"
             )
         self.batch.check_records()
         if self.batch.records["random"].any():  # games have begun

@@ -251,7 +251,7 @@ def _territory(board: Board, scene: Scene, drawing: Drawing, t: int) -> Iterator
 
 
 def _marks(scene: Scene, t: int, centre: Point, half: float, across: int, side: float) -> Iterator[Shape]:
-    """Yield the shapes of city, airfield, capitals and headquarters around a disc of width `2 * half`."""
+    """Yield the shapes of a territory's signs, such as its city, around a disc of width `2 * half`."""
     left, right, y = centre[0] - half, centre[0] + half, centre[1]
     if t in scene.cities:
         yield from _city(right + 2, y + side)
@@ -366,7 +366,7 @@ def darker(colour: str, tenths: int = 6) -> str:
 
 
 def _header(board: Board, scene: Scene, unit: float, width: float) -> Iterator[Shape]:
-    """Yield the shapes of the panel above the map: the player in turn, and the dice."""
+    """Yield the shapes of the panel above the map: the player whose turn it is, and the dice."""
     y = HEADER / 2 * unit
     shown = scene.winner if scene.winner >= 0 else scene.turn
     if shown >= 0:
@@ -397,7 +397,7 @@ def _die(x: float, y: float, face: int, unit: float, fill: str, ink: str) -> Ite
 
 
 def pips(face: int) -> list[tuple[int, int]]:
-    """Return the pips of a face, as (column, row) of -1, 0, 1."""
+    """Return the pips of a face. Each pip is a pair (column, row) of the numbers -1, 0 and 1."""
     corners = [(-1, -1), (1, 1), (1, -1), (-1, 1)]
     middle = [(0, 0)] if face % 2 else []
     sides = [(-1, 0), (1, 0)] if face == 6 else []

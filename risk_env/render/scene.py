@@ -1,4 +1,4 @@
-"""The content of a picture: a public position, the names of the players, and a line of status."""
+"""The content of a picture: a public position, the names of the players, and a status line."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -78,7 +78,7 @@ class Scene(PublicState):
         if self.turn >= 0:
             words.append(f"{self.name(self.turn)}'s turn")
         if self.phase != Phase.OVER or self.truncated:
-            is_other = 0 <= self.seat != self.turn  # the seat to act is not the seat in turn (RULES 3.2.2)
+            is_other = 0 <= self.seat != self.turn  # a seat acts in another seat's turn (RULES 3.2.2)
             decider = f" ({self.name(self.seat)} decides)" if is_other else ""
             words.append(self.phase.name.replace("_", " ").lower() + decider)
         if self.attack:
@@ -122,7 +122,7 @@ def check_scene(board: Board, scene: Scene) -> None:
                 f"{field}: {given} values; the map {board.name!r} has {board.num_territories} territories"
             )
     for t in np.flatnonzero((scene.owner < -1) | (scene.owner > scene.num_players)):
-        allowed = f"-1 (free) ... {scene.num_players} (neutral)"
+        allowed = f"-1 (free) to {scene.num_players} (neutral)"
         raise ValueError(f"owner of {board.territories[t]}: {scene.owner[t]}; allowed: {allowed}")
     for field in ("hand_sizes", "alive", "names", "capitals", "headquarters"):
         given = len(getattr(scene, field))

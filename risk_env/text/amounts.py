@@ -1,4 +1,4 @@
-"""Numbers of troops as legal amounts: the maximum to place or move, and the first amount to choose."""
+"""Amounts of troops: the maximum number of troops to place or move, and the amount to choose first."""
 
 from typing import Any
 

@@ -239,7 +239,7 @@ class Position:
 
     @property
     def own(self) -> set[int]:
-        """The territories of the seat in turn."""
+        """The territories of the seat whose turn it is."""
         return self.held[self.game.turn]
 
     def army(self, owner: int) -> str:
@@ -288,9 +288,9 @@ def due_trade(p: Position) -> Trade:
 
 
 def most_moves(p: Position) -> int:
-    """Return the number of fortify moves that the current fortify phases allow, or 0 in other phases.
+    """Return the maximum number of fortify moves that can be left in a fortify phase, or 0 in other phases.
 
-    The number is one, or more with a Reward or with `fortify="free"`.
+    The number is 1, or more with a Reward or with `fortify="free"`.
     """
     if p.phase not in types.FORTIFY_PHASES:
         return 0
@@ -419,7 +419,7 @@ def _out_of_range(game: Facts, rules: Rules, board: Board) -> Reasons:
                     f"beyond {'the map' if high else 'the last seat'}"
                 )
             else:
-                yield f"{name} is {number}, but must be {low} ... {high}"
+                yield f"{name} is {number}, but must be from {low} to {high}"
 
 
 # ------------------------------------------------------------------------------------ 2. sense
@@ -450,7 +450,7 @@ def _phase(p: Position) -> Reasons:
             continue
         shown, wanted = (_names(each, p.board) if field in SETS else each for each in (value, empty))
         if missing := p.missing(needs):
-            yield f"{field} {shown} without {missing}: must be {wanted}"
+            yield f"{field} {shown}: must be {wanted} without {missing}"
         elif p.phase not in phases:
             yield f"{field} {shown} in phase {p.phase.name}: must be {wanted}"
 
@@ -482,7 +482,7 @@ def _territories(p: Position) -> Reasons:
     for t in p.places:
         if (p.game.owner[t] == FREE) != (p.game.troops[t] == 0):
             has = f"{p.game.troops[t]} troops of {p.army(p.game.owner[t])}"
-            yield f"{p.board.territories[t]}: {has}; exactly the free territories have no troops"
+            yield f"{p.board.territories[t]}: {has}; free territories have no troops, all others at least one"
     if p.held[FREE] and p.phase not in CLAIM_PHASES:
         allowed = f"only {' and '.join(phase.name for phase in CLAIM_PHASES)} allow free territories"
         yield f"{_names(p.held[FREE], p.board)}: free in phase {p.phase.name}; {allowed}"
@@ -491,7 +491,7 @@ def _territories(p: Position) -> Reasons:
 def _seats(p: Position) -> Reasons:
     """Check that eliminated seats own nothing, and that living seats own a territory (RULES 3.3).
 
-    The seat in turn must be alive.
+    The seat whose turn it is must be alive.
     """
     deaths = sorted(order for order in p.game.death if order)
     if deaths != list(range(1, len(deaths) + 1)):
@@ -500,7 +500,7 @@ def _seats(p: Position) -> Reasons:
             "must be 1, 2, ... in the order of elimination, and 0 for living seats"
         )
     if len(p.living) < 2 and p.phase != Phase.OVER:
-        yield f"{len(p.living)} living seats, but the game is not over"
+        yield f"number of living seats: {len(p.living)}, but the game is not over"
     if p.game.turn not in p.living:
         yield f"turn {p.game.turn}: seat {p.game.turn} is eliminated"
     for seat in p.seats:
@@ -510,7 +510,7 @@ def _seats(p: Position) -> Reasons:
             owns = [thing for thing, is_owned in things.items() if is_owned]
             yield from (f"seat {seat} is eliminated, but owns {thing}" for thing in owns)
         elif not p.held[seat] and not p.is_setup:
-            yield f"seat {seat} lives, but owns no territory"
+            yield f"seat {seat} is alive, but owns no territory"
 
 
 def _the_end(p: Position) -> Reasons:
@@ -518,7 +518,7 @@ def _the_end(p: Position) -> Reasons:
     decided, truncated = p.game.winner != NOBODY, p.game.truncated
     if p.phase == Phase.OVER and decided == truncated:
         ended = f"the game is over with winner {p.game.winner} and truncated {truncated}"
-        yield f"{ended}: exactly one of the two is needed"
+        yield f"{ended}: either a winner or a truncation is needed"
     if decided and p.game.winner not in p.living:
         yield f"winner {p.game.winner}: seat {p.game.winner} is eliminated"
     if truncated and p.game.round_number != p.rules.max_rounds:
@@ -551,7 +551,7 @@ def _setup(p: Position) -> Reasons:
 
 
 def _claims(p: Position) -> Reasons:
-    """Check that seats have claimed territories in turn, with one troop on each (RULES 4.3).
+    """Check that the seats have claimed territories one after another, with one troop on each (RULES 4.3).
 
     The starter claims first.
     """
@@ -589,7 +589,8 @@ def _cards(p: Position) -> Reasons:
         seen |= pile
     wilds = p.game.discard_wilds + sum(p.game.wilds)
     if wilds > p.empty.deck_wilds:
-        yield f"{wilds} wild cards in hands and on the discard pile, but the game has {p.empty.deck_wilds}"
+        found = f"{wilds} wild cards in hands and on the discard pile"
+        yield f"{found}, but the game has only {p.empty.deck_wilds}"
     if p.game.shown - seen:
         shown = _names(p.game.shown - seen, p.board)
         yield f"shown cards that are neither in a hand nor on the discard pile: {shown}"
@@ -602,7 +603,7 @@ def _trade(p: Position) -> Reasons:
     hand, bonus = p.game.hand[p.game.turn], p.game.bonus
     stars = sum((p.board.stars or ())[card] for card in hand) if p.rules.deck == "star" else MIN_STARS
     if p.phase == Phase.TRADE and stars < MIN_STARS:
-        yield f"phase TRADE: seat {p.game.turn} holds {stars} stars, at least {MIN_STARS} are needed"
+        yield f"phase TRADE: seat {p.game.turn} holds {stars} stars, but needs at least {MIN_STARS}"
     roomy = {t for t in p.own & p.game.discard if p.room([t])}
     if bonus - roomy or len(bonus) > SET_CARDS:
         needs = f"must be at most {SET_CARDS} territories of seat {p.game.turn} with room"
@@ -623,7 +624,7 @@ def _turn(p: Position) -> Reasons:
     if p.phase in (Phase.BONUS, Phase.DRAFT, Phase.DRAFT_AMOUNT) and game.draft_left == 0:
         yield f"draft_left 0 in phase {p.phase.name}: must be at least 1"
     if p.phase in types.FORTIFY_PHASES and not 1 <= game.moves_left <= most_moves(p):
-        yield f"moves_left {game.moves_left} in phase {p.phase.name}: must be 1 ... {most_moves(p)}"
+        yield f"moves_left {game.moves_left} in phase {p.phase.name}: must be from 1 to {most_moves(p)}"
     maneuver = p.phase in types.FORTIFY_PHASES and game.reward_owner[Reward.STARTING_MANEUVER] == game.turn
     if p.phase in AFTER_ATTACKS and not (game.attacks_over or maneuver or p.phase == Phase.OVER):
         yield f"attacks_over {game.attacks_over} in phase {p.phase.name}: must be 1"
@@ -691,7 +692,7 @@ def _chosen_places(p: Position) -> Reasons:
             before = (seat - p.game.starter) % len(p.seats) < (p.game.turn - p.game.starter) % len(p.seats)
             due = before if p.phase == phase else phase == Phase.CAPITAL or not p.is_setup
             if uses[field] and (place != NOWHERE) != due:
-                yield f"{field} of seat {seat}: {'missing' if due else 'not chosen yet'}"
+                yield f"{field} of seat {seat}: {'missing' if due else 'cannot be chosen yet'}"
             if place != NOWHERE and p.is_setup and (owner := p.game.owner[place]) != seat:
                 holder = f"{p.board.territories[place]} belongs to {p.army(owner)}"
                 yield f"{field} of seat {seat}: {holder} in the set-up"
@@ -731,7 +732,7 @@ def _airfields(p: Position) -> Reasons:
     """Check the airfields (RULES 9.8).
 
     While a seat owns the Reward of an airfield, the airfield stands on a territory of this seat. In phase
-    AIRFIELD, however, exactly one airfield of the seat in turn is not placed yet.
+    AIRFIELD, however, the seat whose turn it is must still place exactly one airfield.
     """
     owners = [p.game.reward_owner[reward] for reward in AIRFIELDS]
     for place, owner, reward in zip(p.game.airfield, owners, AIRFIELDS, strict=True):
@@ -852,5 +853,5 @@ def _no_way(p: Position, phase: Phase) -> str:
         p.board.territories[place] for place in (p.game.source, p.game.target) if place != NOWHERE
     )
     picked = f"picked {_names(p.game.picked, p.board)} and {p.game.picked_wilds} wild cards"
-    held = picked if p.phase == Phase.TRADE else f"{way}, chosen_dice {p.game.chosen_dice}"
-    return f"phase {p.phase.name}: {held} is not legal in {phase.name}"
+    chosen = picked if p.phase == Phase.TRADE else f"{way}, chosen_dice {p.game.chosen_dice}"
+    return f"phase {p.phase.name}: {chosen}: this choice is not legal in {phase.name}"

@@ -156,7 +156,7 @@ def _read_lines(text: str) -> tuple[Lines, list[Line]]:
 
 
 def _numbered_lines(text: str) -> list[tuple[int, str]]:
-    """Return the lines between header and checksum, with line numbers, without empty lines and comments."""
+    """Return the lines between header and checksum with their numbers, except empty lines and comments."""
     if not isinstance(text, str):
         raise PositionError(f"text: {shortened(text)} is not a string")
     if len(text) > MOST_CHARACTERS:
@@ -201,7 +201,7 @@ def _rules_of(value: str) -> Rules:
 
 
 def _parts(value: str) -> list[str]:
-    """Return the parts of a comma-separated list. A dash stands for an empty list."""
+    """Return the elements of a comma-separated list. A dash stands for an empty list."""
     return [] if value in ("", "-") else [part.strip() for part in split_outside_quotes(value, ",")]
 
 
@@ -265,17 +265,17 @@ def _garrison(value: str, rules: Rules) -> tuple[int, int]:
     if neutral and not rules.neutral:
         raise ValueError("neutral: the rules have no neutral army")
     if seat and int(seat) >= rules.num_players:
-        raise ValueError(f"player {seat}: allowed: 0 ... {rules.num_players - 1}")
+        raise ValueError(f"player {seat}: must be from 0 to {rules.num_players - 1}")
     if not 1 <= troops <= MOST_TROOPS:
-        raise ValueError(f"{troops} troops: allowed: 1 ... {MOST_TROOPS}")
+        raise ValueError(f"{troops} troops: must be from 1 to {MOST_TROOPS}")
     return rules.num_players if neutral else int(seat), troops
 
 
 # ------------------------------------------------------------------------------------ the other lines
 
-# Keys of lines, with `= FIELDS` if the names of the fields differ from the key. Default values depend only on
-# earlier lines. `{}` stands for the name of an element: each element has a separate line. Two fields may
-# share a line.
+# Keys of lines, with `= FIELDS` if the names of the fields differ from the key. A default value may depend on
+# the territories and on earlier lines, but not on later lines. `{}` stands for the name of an element: each
+# element has a separate line. Two fields may share a line.
 _LINES = """
 phase, round = round_number, starter, turn, random, decisions, winner, truncated, \
 fallen = death, to place, in a row,
@@ -507,8 +507,8 @@ def _listed(form: Form, count: int | None = None, each: str = "", distinct: bool
 
     Elements are separated by commas, and a dash stands for an empty list.
 
-    The list must have `count` elements, unless `count` is None. `each` is the last part of the error message
-    for any other number of elements. If `distinct` is True, no element may be named twice.
+    The list must have `count` elements, unless `count` is None. The error message for any other number of
+    elements ends with `each`. If `distinct` is True, no element may be named twice.
     """
 
     def read(text: str) -> list[Any]:
@@ -516,7 +516,7 @@ def _listed(form: Form, count: int | None = None, each: str = "", distinct: bool
         if distinct and len(set(values)) < len(values):
             raise ValueError(f"{shortened(text)} contains an element twice")
         if count is not None and len(values) != count:
-            raise ValueError(f"{len(values)} numbers: {each}")
+            raise ValueError(f"number of values: {len(values)}; {each}")
         return values
 
     return Form(lambda values: ", ".join(map(form.write, values)) or "-", read)
@@ -545,7 +545,7 @@ def _cards(_: Rules, board: Board) -> Form:
         named = [card for card in _parts(text) if card.casefold() != WILD]
         wilds = len(_parts(text)) - len(named)
         if wilds > board.num_wilds:
-            raise ValueError(f"{wilds} wild cards: allowed: 0 ... {board.num_wilds}")
+            raise ValueError(f"{wilds} wild cards: must be from 0 to {board.num_wilds}")
         return [names.read(", ".join(named)), wilds]
 
     return Form(write, read)

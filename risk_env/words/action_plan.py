@@ -25,12 +25,12 @@ TRADE, END, ALWAYS, FORTIFY, TRY = "trade", "end", "always", "fortify", "try"
 ILLEGAL, OUTNUMBERED, TURN_OVER, NO_ANSWER = "illegal", "outnumbered", "turn over", "no answer"
 REASONS = (ILLEGAL, OUTNUMBERED, TURN_OVER, NO_ANSWER)  # reasons why a plan stops
 FALLBACK, NUMBER = "fallback", "number"  # words of steps that no answer contains
-_NO_ACTION = 2**31  # more than any action's number
+_NO_ACTION = 2**31  # greater than any action number
 WORDS = (*BLOCK_OF, TRADE, END, ALWAYS, FORTIFY, TRY)
 _BULLET = re.compile(r"^[\W\d_]+")
 _NUMBER = re.compile(r"\s*[0-9]{1,10}\s*")
 _AMOUNT = re.compile(r"(\d{1,9}|all|half)")
-_LATER = {  # for each phase, the later steps: before one of these steps the decision is declined
+_LATER = {  # for each phase, the first words of steps before which the decision of the phase is declined
     Phase.TRADE: ("draft", "attack", "from", END),
     Phase.ATTACK: ("from", END),
     Phase.FORTIFY_FROM: (END,),
@@ -476,7 +476,7 @@ class ActionPlan:
         return action
 
     def _defend(self, game: Any) -> int:
-        """Return the action for the dice of the standing order, or for as many dice as are legal."""
+        """Return the action for the number of dice of the standing order, or for the highest legal number."""
         legal = game.legal_actions()
         return int(legal[min(int(self._defence), len(legal)) - 1])
 

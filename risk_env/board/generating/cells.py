@@ -124,7 +124,7 @@ def triangulated(points: list[Point]) -> list[Triangle]:
 
 
 def _right_end(a: Point, b: Point, c: Point) -> int:
-    """Return an upper bound of the x coordinates of the circle through three points."""
+    """Return an upper bound on the x coordinates of the circle through three points."""
     centre = _circumcentre(a, b, c)
     return centre[0] + isqrt(squared_distance(centre, a)) + 4  # more than all rounding errors together
 

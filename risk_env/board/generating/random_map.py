@@ -137,8 +137,8 @@ def _is_spare(border: Border, kept: dict[Border, None], continent_of: list[int])
 def _bonuses(spec: RandomMap, borders: list[Border], continent_of: list[int]) -> list[int]:
     """Return the bonus of each continent: a third of a weighted number of territories, at least 1.
 
-    A territory that borders another continent counts three times, any other territory once. On the classic
-    map this formula gives the bonuses of the rule book, except that Africa gets one troop more.
+    A territory that borders another continent counts three times, and any other territory counts once. On the
+    classic map, this formula gives the bonuses of the rule books, except that Africa gets one troop more.
     """
     ways = [way for border in borders for way in (border, border[::-1])]
     outer = {(continent_of[a], a) for a, b in ways if continent_of[a] != continent_of[b]}

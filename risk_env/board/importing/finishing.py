@@ -95,7 +95,7 @@ def _check_names(draft: MapDraft, report: Report) -> None:
 
 
 def _finish_continents(draft: MapDraft, report: Report) -> None:
-    """Leave out empty continents, and check the bonuses and colours of the others."""
+    """Leave out empty continents, and check the bonuses and colours of the other continents."""
     sizes = Counter(territory.continent for territory in draft.territories)
     for number, continent in enumerate(draft.continents):
         what = f"continent {shortened(continent.name)}"
@@ -148,7 +148,7 @@ def _finish_borders(draft: MapDraft, report: Report) -> None:
 
 
 def _check_reach(names: list[str], draft: MapDraft, hint: str, report: Report) -> None:
-    """Report territories that cannot be reached from the first territory, or that cannot reach it."""
+    """Report territories that the first territory does not reach, or that do not reach it."""
     first = shortened(names[0])
     not_reached, not_reaching = (
         _listed([names[t] for t in apart]) for apart in unreachable(len(names), draft.borders)
@@ -166,9 +166,7 @@ def _finish_missions(draft: MapDraft, report: Report) -> None:
     """Leave out missions that the map does not allow, and missions beyond the maximum number."""
     allowed = [mission for mission in draft.missions if _is_allowed(mission, draft)]
     if len(allowed) < len(draft.missions):
-        report.decision(
-            f"{len(draft.missions) - len(allowed)} missions are left out because they do not fit this map"
-        )
+        report.decision(f"missions that do not fit this map: {len(draft.missions) - len(allowed)} left out")
     most = MAX_MISSIONS - MAX_COLOURS
     if len(allowed) > most:
         report.decision(f"{len(allowed)} missions: the first {most} are kept")

@@ -1,4 +1,4 @@
-"""Reader for texts with sections: lines under headers such as `[countries]`, without comments."""
+"""Reader for texts that consist of sections: a header such as `[countries]`, and the lines below it."""
 
 from typing import NamedTuple
 

@@ -9,7 +9,7 @@ const CORNERS = [
   [-1, 1],
 ];
 
-/** Return the pips of a face, as [column, row] of -1, 0, 1. */
+/** Return the pips of a face. Each pip is a pair [column, row] of the numbers -1, 0 and 1. */
 function pips(face) {
   const middle = face % 2 ? [[0, 0]] : [];
   const sides =

@@ -1,4 +1,4 @@
-// The panel of the players: their names, their holdings, and the player in turn.
+// The panel of the players: their names, their holdings, and the player whose turn it is.
 
 import { element, set, svg, write } from "risk/dom";
 import { shortNumber, textures } from "risk/board";

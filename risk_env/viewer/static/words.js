@@ -112,11 +112,11 @@ export const withInterval = (chance, interval) =>
   interval ? `${share(chance)} [${interval.map((end) => Math.round(100 * end)).join("–")}]` : share(chance);
 export const plural = (number, word) => `${number} ${word}${number === 1 ? "" : "s"}`;
 const placed = (verb) => (event, words) => `${verb} ${words.place(event.territory)}`;
-/** Return the change of the attacker's win probability by the dice, in words, or "" if it is unknown. */
+/** Return the effect of the dice on the attacker's win probability, in words, or "" if it is unknown. */
 const fortune = (luck) =>
   luck === undefined ? "" : ` (luck ${luck < 0 ? "−" : "+"}${Math.abs(100 * luck).toFixed(1)} %)`;
 const moved = (event, words) =>
-  `moves ${event.number} from ${words.place(event.source)} to ${words.place(event.target)}`;
+  `moves ${plural(event.number, "troop")} from ${words.place(event.source)} to ${words.place(event.target)}`;
 
 const SENTENCES = {
   starter: () => "starts the game",
@@ -139,8 +139,9 @@ const SENTENCES = {
   reveal: (event, words) =>
     `Headquarters: ${event.territories.map((t, seat) => `${words.name(seat)} ${words.place(t)}`).join(", ")}`,
   trade: (event, words) => `trades ${words.cards(event.cards)} for ${plural(event.number, "troop")}`,
-  bonus: (event, words) => `gets ${event.number} on ${words.place(event.territory)} for its card`,
-  draft: (event, words) => `places ${event.number} on ${words.place(event.territory)}`,
+  bonus: (event, words) =>
+    `gets ${plural(event.number, "troop")} on ${words.place(event.territory)} for its card`,
+  draft: (event, words) => `places ${plural(event.number, "troop")} on ${words.place(event.territory)}`,
   reroll: (event) => `rolls a ${event.faces[0]} again: ${event.faces[1]}`,
   commander: (event) => `turns a ${event.faces[0]} to 6`,
   battle: (event, words) => {
