@@ -70,7 +70,7 @@ class RiskGame(pyspiel.Game):
         super().__init__(game_type(settings["cards"]), info, params or {})
 
     def deal(self, seed):
-        """Return the game whose set-up `seed` decides."""
+        """Return the game whose set-up is drawn with `seed`."""
         return Game(self.rules, self.board, seed=seed)
 
     def new_initial_state(self):

@@ -152,7 +152,7 @@ def masked_space(observations: Any, actions: Any) -> spaces.Dict:
 
 
 def vector_of(options: dict[str, Any], bots: Sequence[str] = BOTS) -> VectorEnv:
-    """Return games in which one seat plays against bots."""
+    """Return a vector environment, in which the learner plays one seat of each game against bots."""
     arguments = {
         "num_envs": options["num_envs"],
         "board": options["board"],
@@ -227,7 +227,9 @@ def main(argv: Sequence[str] | None = None) -> list[dict[str, float]]:
     parser.add_argument("--minutes", type=float, default=4.0, help="minutes of training (default: 4)")
     parser.add_argument("--games", type=int, default=192, help="games per measurement and bot (default: 192)")
     parser.add_argument(
-        "--out", metavar="FOLDER", help="write metrics.jsonl, as `risk-env train` does, and a picture"
+        "--out",
+        metavar="FOLDER",
+        help="folder for a picture and metrics.jsonl, in the format of `risk-env train` (default: no files)",
     )
     arguments = parser.parse_args(argv)
     algorithm = configuration(arguments.single, arguments.map).build_algo()

@@ -32,7 +32,7 @@ GAMMA, LAMBDA, CLIP, ENTROPY, EPOCHS, MINIBATCH = 0.999, 0.95, 0.2, 0.01, 2, 204
 
 
 class ActorCritic(nn.Module):
-    """Logits of the legal actions, and the value of a position for the deciding seat."""
+    """Network that returns logits of the legal actions, and the value of a position for the deciding seat."""
 
     def __init__(self, inputs: int, actions: int) -> None:
         super().__init__()
@@ -83,7 +83,7 @@ def collect(policy: ActorCritic, batch: GameBatch) -> dict[str, Tensor]:
 def along_streams(
     seats: Any, rewards: Any, ends: Any, values: Any, last_values: Any, next_seats: Any, next_values: Any
 ) -> tuple[Any, Any]:
-    """Return generalised advantages (T, N) along each stream, and a mask of the known advantages.
+    """Return generalised advantage estimates (T, N) along each stream, and a mask of the known estimates.
 
     An advantage is known if another decision or the end of the stream follows in the rollout. In each lane,
     the advantages of the stream that decides next are known as well.

@@ -54,7 +54,7 @@ class LeaderboardEntry(NamedTuple):
 
     @property
     def mean(self) -> float | None:
-        """Mean score over all tracks without a limit of training.
+        """Mean score over all tracks without a limit on training.
 
         None unless the file contains the newest version of each of these tracks.
         """

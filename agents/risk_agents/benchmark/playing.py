@@ -219,7 +219,7 @@ def _kept(folder: Path) -> dict[str, Any]:
 
 @contextmanager
 def _executor(run: BenchmarkRun) -> Iterator[WorkExecutor | None]:
-    """Provide one executor for the games of all tracks, or None if this process plays them."""
+    """Provide one executor for the games of all tracks, or None if this process plays the games."""
     jobs = local_processes(run.workers)
     if jobs is None:
         with open_executor(run.workers, run.limit) as cluster:

@@ -367,7 +367,8 @@ def read_recorded(path: str | Path) -> Iterator[RecordedGame]:
             raise ResultFileError(f"{path}: contains more games than its tracks have")
         if digest.hexdigest() != header.facts["digest"]:
             raise ResultFileError(
-                f"{path}: the digest of version, agent and games differs from the digest in the header"
+                f"{path}: the digest in the header does not match: version, agent or games were changed "
+                "after the file was written"
             )
 
 

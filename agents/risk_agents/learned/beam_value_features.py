@@ -200,7 +200,7 @@ def add_feature(column, number, count, work):
 
 @inlined
 def log_odds(chance):
-    """Return the log-odds of a probability, which is first clipped to 1e-6 ... 1 - 1e-6."""
+    """Return the log-odds of a probability, which is first clipped to the range from 1e-6 to 1 - 1e-6."""
     chance = min(max(chance, 1e-6), 1.0 - 1e-6)
     return math.log(chance / (1.0 - chance))
 

@@ -20,7 +20,8 @@ from risk_env.core.observe import CONTINENT_COLUMNS, GLOBAL_BLOCKS, TERRITORY_CO
 from risk_env.core.types import Phase
 from risk_env.observations import is_count
 
-FREE_OPTIONS = ("attack", "defender_dice", "max_rounds")  # options that may differ from the training games
+# Options that may differ from those of the training games
+FREE_OPTIONS = ("attack", "defender_dice", "max_rounds")
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,7 @@
-"""Lobby: all games of a server. Browsers begin games, and saved games continue after a restart."""
+"""Lobby: all games of a server. Browsers begin games, and saved games continue after a restart.
+
+The table of a game is its `BrowserTable`, which exists while the game is open.
+"""
 
 import asyncio
 import hashlib
