@@ -184,7 +184,7 @@ def tell(name: str, found: WinRate) -> None:
 
 
 def strength(player, games: int) -> WinRate:
-    """Return the win rate against two rivals, from every seat of each deal."""
+    """Return the win rate against two rivals; the player plays each deal from every seat."""
     deals = range(-(-games // RULES.num_players))
     return summarise(play_deals(player, RULES, BOARD, RIVAL, deals, seed=10**6), RULES.num_players)
 

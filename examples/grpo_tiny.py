@@ -73,7 +73,7 @@ def tiny_tokenizer(texts: list[str]) -> PreTrainedTokenizerFast:
 
 
 def train(steps: int, folder: str) -> list[dict[str, float]]:
-    """Train for some steps and return the log of the trainer."""
+    """Train for `steps` steps, and return the rows of the trainer's log that contain rewards."""
     data = questions(32)
     tokenizer = tiny_tokenizer([row["prompt"] for row in data])
     config = GPT2Config(

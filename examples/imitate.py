@@ -41,7 +41,7 @@ def new_network(schema: Schema) -> Network:
 
 
 def learn(network: Network, columns: dict[str, Any], rows: Any, seed: int = 0) -> None:
-    """Raise the probability of the recorded actions, and fit the win probability."""
+    """Train the network to predict the recorded actions, and the win probability of the deciding seat."""
     chance = np.random.default_rng(seed)
     optimizer = torch.optim.Adam(network.parameters(), LEARNING_RATE)
     steps = EPOCHS * -(-len(rows) // BATCH)

@@ -80,7 +80,7 @@ def attacks(report: str) -> list[str]:
 
 
 def fronts(report: str) -> list[tuple[str, list[str]]]:
-    """Return each own army's territory, and its neighbours that are likely to fall, likeliest first."""
+    """Return the own territories that can attack, each with its likely captures, likeliest first."""
     fronts = []
     for line in re.findall(r"^  (\S.* \d+ > .+)$", report, re.MULTILINE):
         source, _, targets = line.partition(" > ")

@@ -140,7 +140,7 @@ class MaskedVector(VectorWrapper):
 
 
 def masked(observations: Any, masks: Any) -> dict[str, Any]:
-    """Return observations and masks under RLlib's names."""
+    """Return observations and masks with the keys that RLlib expects."""
     return {"observations": observations, "action_mask": np.asarray(masks, np.float32)}
 
 
@@ -185,7 +185,7 @@ def configuration(single: bool, board: str) -> PPOConfig:
 
 
 def measured(module: Any, board: str, games: int, decisions: int, minutes: float) -> dict[str, float]:
-    """Return a row of the log: win rates against the bots, under the names of `risk-env train`."""
+    """Return a row of the log: win rates against the bots, with the keys that `risk-env train` uses."""
     row: dict[str, float] = {"time/steps": decisions, "time/seconds": round(60 * minutes)}
     for bot in BOTS:
         interval = WinRate(*games_won(module, board, bot, games), 0.0).interval

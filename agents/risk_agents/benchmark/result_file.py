@@ -291,7 +291,7 @@ def _checked_tracks(facts: dict[str, Any]) -> tuple[Track, ...]:
 
 
 def check_registered(agent: Mapping[str, Any]) -> None:
-    """Raise ValueError unless `registered` is true exactly if a registered agent has the agent's name."""
+    """Raise ValueError unless `registered` is true if and only if a registered agent has the agent's name."""
     name, is_name = agent["name"], bots.is_registered(agent["name"])
     if agent["registered"] and not is_name:
         raise ValueError(f"agent: {shortened(name)} is not registered in this installation")
@@ -308,7 +308,7 @@ def _check_text(what: str, text: Any) -> None:
 
 
 def _check_times(times: dict[str, Any]) -> None:
-    """Raise ValueError unless `times` are a date, seconds, and milliseconds per turn for each track."""
+    """Raise ValueError unless `times` contains a date, seconds, and milliseconds per turn for each track."""
     _check_types(times, {"date": str, "seconds": float, "ms_a_turn": dict}, "times")
     try:
         is_date = date.fromisoformat(times["date"]).isoformat() == times["date"]

@@ -46,7 +46,7 @@ class Network(NamedTuple):
 
 
 def compiled_network(layout: Layout, weights: Mapping[str, Array]) -> Network:
-    """Return the network for a layout; `weights` has the names of `Layout.all_shapes`."""
+    """Return the network for a layout; `weights` has the keys of `Layout.all_shapes`."""
     T, B = layout.territories, len(layout.borders)
     plain = {name: np.ascontiguousarray(values, np.float32) for name, values in weights.items()}
     territory, border, card = (

@@ -135,7 +135,7 @@ class Endpoint:
         return Answer(text, plan_in(text), tokens_in, tokens_out)
 
     def _refusal(self, reply: Reply) -> EndpointError:
-        """Return the error for a reply whose status is not success."""
+        """Return the error for a reply whose status does not indicate success."""
         kind = "429" if reply.status == 429 else "5xx" if reply.status >= 500 else "refused"
         where = " (redirects are not followed: set base_url)" if 300 <= reply.status < 400 else ""
         said = reply.body.decode(errors="replace")

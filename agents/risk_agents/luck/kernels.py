@@ -188,7 +188,7 @@ def die_luck(game, board, rules, action, tools):
 
 @inlined
 def clear_chances(attackers, defenders, chances):
-    """Clear the probabilities of all armies that a battle can leave."""
+    """Clear the probabilities of all army sizes that a battle can leave."""
     for a in range(attackers + 1):
         for d in range(defenders + 1):
             chances[a, d] = 0.0

@@ -441,7 +441,7 @@ class BrowserTable(Match):
         return action
 
     def set_pace(self, seconds: float) -> None:
-        """Set the pause between two decisions of agents, limited to between FASTEST and SLOWEST seconds.
+        """Set the pause between two decisions of agents, clipped to the range from FASTEST to SLOWEST.
 
         Raises Refused if `seconds` is NaN.
         """
