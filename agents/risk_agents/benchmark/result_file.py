@@ -222,7 +222,7 @@ def read_header(path: str | Path) -> Header:
     if not Path(path).is_file():
         raise FileNotFoundError(f"there is no regular file {str(path)!r}")
     if Path(path).stat().st_size > MOST_BYTES:
-        raise ResultFileError(f"{path}: must have at most {MOST_BYTES} bytes")
+        raise ResultFileError(f"{path}: a result file must have at most {MOST_BYTES} bytes")
     with open(path, "rb") as lines:
         return _header(lines, path)
 
@@ -364,7 +364,7 @@ def read_recorded(path: str | Path) -> Iterator[RecordedGame]:
                     place = "" if text.startswith(str(path)) else f"{path}, line {number}: "
                     raise ResultFileError(f"{place}{text}") from error
         if lines.read(1):
-            raise ResultFileError(f"{path}: contains more games than its tracks have")
+            raise ResultFileError(f"{path} contains more games than its tracks have")
         if digest.hexdigest() != header.facts["digest"]:
             raise ResultFileError(
                 f"{path}: the digest in the header does not match: version, agent or games were changed "

@@ -107,8 +107,8 @@ class Track:
         most = self.training_decisions
         if most is not None and not (re.fullmatch("[0-9]{1,15}", decisions) and int(decisions) <= most):
             raise ValueError(
-                f"track {self.title}: decisions={shortened(decisions)}: this track needs the number of "
-                f"decisions in the training of the agent, from 0 to {most} (--decisions N)"
+                f"track {self.title}: decisions={shortened(decisions)} must be the number of decisions in "
+                f"the training of the agent, from 0 to {most} (--decisions N)"
             )
 
     def configs(self, entrants: Sequence[Entrant]) -> list[TournamentConfig]:

@@ -211,7 +211,7 @@ def check_policy(policy: str, arguments: Any) -> None:
         raise ValueError(f"policy={shortened(policy)}: choose one of {', '.join(map(repr, POLICIES))}")
     allowed = POLICIES[policy]
     if not isinstance(arguments, Mapping) or not set(arguments) <= set(allowed):
-        raise ValueError(f"policy_kwargs={shortened(arguments)}; {policy} allows: {', '.join(allowed)}")
+        raise ValueError(f"policy_kwargs={shortened(arguments)}; {policy} allows only: {', '.join(allowed)}")
     if policy == SB3_POLICY:
         layers_of(arguments)
     elif not all(_is_width(arguments[name]) for name in arguments):
