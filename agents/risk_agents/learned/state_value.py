@@ -91,7 +91,7 @@ class StateNetworkFile(TrainedFile):
 
     @property
     def columns(self) -> npt.NDArray[np.int64]:
-        """Columns that the network reads, int64 (c,). The file says whether the network reads dangers."""
+        """Columns that the network reads, int64 (c,). The file states whether the network reads dangers."""
         return input_columns(self.schema.board, self.has_dangers)
 
     @property

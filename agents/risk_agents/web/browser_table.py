@@ -172,7 +172,7 @@ class BrowserTable(Match):
         self._decisions: dict[int, list[int]] = {seat: [] for seat in self._frames}
         self._unseen: dict[int, list[str]] = {seat: [] for seat in self._frames}  # frames not yet shown
         self.bytes = 0  # size of all frames
-        self.held_back: set[int] = set()  # viewers who currently get no messages
+        self.held_back: set[int] = set()  # viewers who currently get no new frames
         self._answers = [0] * self.game.num_players  # number of earlier decisions, by seat
         self._answer: asyncio.Future[int] | None = None
         self._plans = {seat: ActionPlan(seat) for seat in self.people}
