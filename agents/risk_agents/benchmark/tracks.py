@@ -182,7 +182,7 @@ def rules_digest(rules: Rules) -> str:
 def play_digest(bot: CompiledBot, track: Track) -> str:
     """Return a digest of a bot's play: 16 hexadecimal digits.
 
-    The bot plays the first rounds of the first deal on each map from all seats.
+    On each map, the bot plays all seats in the first rounds of the first deal.
     """
     players, digest = [bot] * track.rules.num_players, hashlib.sha256()
     for number, board in enumerate(track.boards):

@@ -1,7 +1,7 @@
 """Kernels that list the states of a small duel, and the transitions between them.
 
 A *state* is a decision of a seat or a roll that is due. The key of a state contains all facts on which later
-play depends. These facts are the phase, the owners, the troops, the territories and dice of the current
+play depends. These facts include the phase, the owners, the troops, the territories and dice of the current
 decision, and whether a territory was captured this turn. Forced actions are played at once, as in every game.
 Owners are relative to the *mover*, the player whose turn it is. A situation is therefore the same state for
 both seats.

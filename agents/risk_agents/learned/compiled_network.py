@@ -137,7 +137,7 @@ def add_head(network, head, legal, territory_features, trunk, local, logits):
 def head_output(network, head, index, features, local):
     """Return the output of a local head for one action of its block.
 
-    `index` is the number of a territory, of a border, or of a card's territory.
+    `index` is the index of a territory, of a border, or of a card's territory.
     """
     weights, width = network.heads_in[head], features.shape[1]
     local[1] = local[0]

@@ -1,7 +1,7 @@
 """Kernels that replay games and add up the luck of battles and cards (see `luck`).
 
 The luck of an event is the value of its outcome minus the mean value of all its possible outcomes. The value
-is the estimated win probability of the seat whose turn it is, and which may attack again. The value of a
+is the estimated win probability of the seat whose turn it is. This seat may attack again. The value of a
 battle in progress is the mean value of its ends if the attack continues to the end. Values depend only on the
 state before the event and on the outcome. The expected luck is therefore 0 for any players and any estimate.
 

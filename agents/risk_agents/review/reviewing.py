@@ -245,8 +245,8 @@ class Reviewer:
     def _search(self, turn: RecordedTurn, budget: Budget, number: int) -> Candidate | None:
         """Compare a turn with all plans. Return None if the seat made no decision.
 
-        The first samples choose FINALISTS plans. The plan that is best in one half of the other samples is
-        compared with the played turn in the other half.
+        The first samples are used to choose FINALISTS plans. The plan that is best in one half of the other
+        samples is compared with the played turn in the other half.
         """
         if not turn.decisions:
             return None

@@ -472,7 +472,7 @@ def _list(wish: dict[str, Any], name: str, most: int) -> list[Any]:
 
 
 def _names(players: list[str]) -> list[str]:
-    """Return a name for each seat: `Player` and the seat for people, the spec for agents.
+    """Return a name for each seat: `Player` and the number of the seat for people, the spec for agents.
 
     If a name occurs several times, the number of the seat is added.
     """
