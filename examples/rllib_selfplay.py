@@ -225,7 +225,9 @@ def main(argv: Sequence[str] | None = None) -> list[dict[str, float]]:
     parser.add_argument("--single", action="store_true", help="train one agent, through make_vec")
     parser.add_argument("--map", default="tiny", help="map of the games (default: %(default)s)")
     parser.add_argument("--minutes", type=float, default=4.0, help="minutes of training (default: 4)")
-    parser.add_argument("--games", type=int, default=192, help="games per measurement and bot (default: 192)")
+    parser.add_argument(
+        "--games", type=int, default=192, help="games per bot in each measurement (default: 192)"
+    )
     parser.add_argument(
         "--out",
         metavar="FOLDER",

@@ -243,8 +243,7 @@ def leaderboard(argv: Sequence[str]) -> None:
         type=int,
         default=1,
         metavar="N",
-        help="maximum number of replays per file and track; replays go into a folder beside the page "
-        "(default: 1)",
+        help="maximum number of replays for each track of a file, in a folder beside the page (default: 1)",
     )
     parser.add_argument(
         "--verify", action="store_true", help="play all games again, and leave out files with errors"

@@ -90,7 +90,7 @@ def write_page(
 ) -> list[tuple[Path, str]]:
     """Write a page about result files, and return the files that were left out, each with its problem.
 
-    `replays` is the maximum number of replays for each file and track. The replays are written into a folder
+    `replays` is the maximum number of replays for each track of a file. The replays are written into a folder
     beside the page. The keys of `verified` are the files that passed `verify`; a value is True if the agent's
     actions were compared too. Raises ValueError if every file was left out.
     """

@@ -41,7 +41,7 @@ LONGEST_TEXT = 300  # maximum number of characters in a string of the header
 MOST_TEXTS = 20  # maximum number of strings in a card, and in the facts about a machine
 MOST_TRACKS = len(ORDER)
 TESTED = " (tested)"  # added to an agent's label if an opponent of a track has the same label
-# parts of the header, and the types of their values
+# keys of the header, and the types of their values
 _HEADER: dict[str, type] = {
     "format": str,
     "schema": int,
@@ -55,14 +55,14 @@ _HEADER: dict[str, type] = {
     "times": dict,
 }
 _AGENT: dict[str, type] = {"name": str, "version": str, "registered": bool, "compiled": bool, "sha256": str}
-CARD: dict[str, str] = {  # parts of an agent's card, and their meaning
+CARD: dict[str, str] = {  # keys of an agent's card, and their meaning
     "method": "method of the agent",
     "budget": "training budget of the agent",
     "decisions": "number of decisions in the training of the agent, required by training tracks",
     "code": "address of the agent's code",
 }
 _TRACK: dict[str, type] = {"name": str, "version": int, "digest": str, "score": dict}
-# parts of a game's result
+# keys of a game's result
 _RESULT = ("track", "game", "starter", "ending", "winner", "places", "rounds", "opening")
 _FORFEIT = ("forfeit_seat", "forfeit_kind")
 
@@ -250,7 +250,7 @@ def header_of(facts: dict[str, Any]) -> Header:
 
 
 def _checked_tracks(facts: dict[str, Any]) -> tuple[Track, ...]:
-    """Check the header, and return its tracks; raise ValueError if a part is missing or not allowed."""
+    """Check the header, and return its tracks; raise ValueError if a key is missing or a value is invalid."""
     _check_types(facts, _HEADER, "the header")
     _check_types(facts["agent"], _AGENT, "agent")
     for name in ("name", "version"):

@@ -19,7 +19,7 @@ MOST_CHARACTERS = 100_000  # maximum number of characters that are kept of an an
 PAID = ("timeout", "garbage")  # kinds of failures for which the endpoint may still charge tokens
 MOST_REASON = 500  # maximum number of characters of an error's reason
 MOST_TOKENS = 10_000_000  # maximum number of tokens of one message
-BYTES_OF_TOKEN, MOST_BYTES_OF_TOKEN = 4, 16  # usual number of bytes per token; upper bound of the mean
+BYTES_OF_TOKEN, MOST_BYTES_OF_TOKEN = 4, 16  # usual number of bytes per token; upper bound on the mean
 _FENCED = re.compile(r"```[\w-]*\n(.*?)```", re.DOTALL)
 _SCHEMA = {
     "type": "object",

@@ -10,7 +10,7 @@ from ..models import RiskAction, RiskObservation
 
 
 class RiskEnvironment(Environment[RiskAction, RiskObservation, State]):
-    """A game in words. From game to game, the learner changes seats. Compiled bots play the other seats."""
+    """A game in words. The learner changes seats after every game. Compiled bots play all other seats."""
 
     SUPPORTS_CONCURRENT_SESSIONS = True
 
