@@ -87,11 +87,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     add("--out", metavar="FILE", help="result file, .jsonl (default: benchmark-AGENT.jsonl)")
     add("--html", metavar="FILE", help="leaderboard page to write in addition to the result file, .html")
-    add(
-        "--verify",
-        metavar="FILE",
-        help="verify this result file: play all its games again, and compare the results",
-    )
+    add("--verify", metavar="FILE", help="verify this result file: play all games again, and compare results")
     for name, meaning in CARD.items():
         add(f"--{name}", metavar="TEXT", default="", help=f"{meaning}, for the card on the leaderboard")
     add_options(parser)
