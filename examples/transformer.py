@@ -72,7 +72,7 @@ class MapTokens:
 
 
 class Layer(nn.Module):
-    """Transformer layer with pre-normalization: attention, then a block of two dense layers."""
+    """Transformer layer with pre-normalisation: attention, then a block of two dense layers."""
 
     def __init__(self) -> None:
         super().__init__()
