@@ -48,7 +48,7 @@ class Borderer(Agent):
         return np.where(is_own[self.targets], -(10**6), troops[self.sources] - troops[self.targets])
 
     def best_attacks(self, view: View) -> np.ndarray[Any, Any]:
-        """Return the best gain among the borders from each territory, int64 (T,)."""
+        """Return the highest gain among the borders from each territory, int64 (T,)."""
         best = np.full(self.first_border, -(10**6))
         np.maximum.at(best, self.sources, self.gains(view))
         return best

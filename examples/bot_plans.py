@@ -48,7 +48,7 @@ WORDS = {"DRAFT_AMOUNT": "troops", "OCCUPY": "occupy", "FORTIFY_AMOUNT": "move"}
 
 
 def main():
-    """Answer each line until the input ends."""
+    """Answer messages until the input ends."""
     game = {}
     for line in sys.stdin:
         message = json.loads(line)

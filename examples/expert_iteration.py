@@ -44,7 +44,7 @@ EPOCHS, MINIBATCH, RATE = 4, 512, 1e-3
 
 
 class Network(nn.Module):
-    """Scores of actions, and the logit of the deciding seat's win probability."""
+    """Network that returns scores of actions, and the logit of the deciding seat's win probability."""
 
     def __init__(self, actions: int) -> None:
         super().__init__()
@@ -78,7 +78,10 @@ class Player(Policy):
 
 
 class Search(Agent):
-    """The search. `examples` collects its decisions: codes, mask, new probabilities of actions, and seat."""
+    """The search as an agent.
+
+    `examples` collects the codes, mask, new probabilities of actions and seat of each decision.
+    """
 
     name = "search with a network"
 
@@ -107,7 +110,7 @@ class Search(Agent):
         return int(scores[0].argmax())
 
     def chances(self, records, actions, seat):
-        """Play an action in each of the copies, and return the seat's chances afterwards, float64 (k,)."""
+        """Play one action in each copy; return the seat's win probability in each copy, float64 (k,)."""
         batch, arena, lanes = self.batch, self.arena, np.arange(len(records))
         batch.load_records(lanes, records)  # without the check of `load`, which takes longer than the search
         arena.seat_players(lanes)
@@ -156,7 +159,10 @@ def searched(network: Network, games: int, first_seed: int) -> list:
 
 
 def learn(network: Network, parts: list, rate: float, rng: np.random.Generator) -> None:
-    """Fit the scores to the probabilities, and the values to the results, with several parts of data."""
+    """Train the network on all `parts` of the data.
+
+    The scores are fitted to the probabilities of actions, and the values to the results of games.
+    """
     data = [np.concatenate(columns) for columns in zip(*parts, strict=True)]
     optimizer = torch.optim.AdamW(network.parameters(), rate)
     for _ in range(EPOCHS):
@@ -172,13 +178,13 @@ def learn(network: Network, parts: list, rate: float, rng: np.random.Generator) 
 
 
 def tell(name: str, found: WinRate) -> None:
-    """Print a win rate with its interval."""
+    """Print a win rate with its confidence interval."""
     rate, low, high = (100 * part for part in found.interval)
     print(f"{name}: {rate:.1f} % ({low:.1f} to {high:.1f}) of {found.games} games won against two {RIVAL}s")
 
 
 def strength(player, games: int) -> WinRate:
-    """Return the win rate against two rivals, from every seat of each deal."""
+    """Return the win rate against two rivals; the player plays each deal from every seat."""
     deals = range(-(-games // RULES.num_players))
     return summarise(play_deals(player, RULES, BOARD, RIVAL, deals, seed=10**6), RULES.num_players)
 

@@ -9,9 +9,9 @@ turn the hidden units of territories into scores of territories, borders and car
 the same on every map. Each training round records games of `beam` on another map.
 
 Result of one run (seed 0), after 7 minutes on one core: 60 rounds, 215,739 decisions of `beam`, 510 decisions
-a second from game to update. Against `hunter` and `breaker`, the network wins 60.2 % of 1,800 games on twelve
-maps that it has not seen (95 % interval 57.9 to 62.4 %). An even share of three players is 33.3 %. On each
-map, the network wins at least 50.7 %. The maps are `classic` and random maps of 8 to 48 territories. The
+a second with games and updates. Against `hunter` and `breaker`, the network wins 60.2 % of 1,800 games on
+twelve maps that it has not seen (95 % interval 57.9 to 62.4 %). An even share of three players is 33.3 %. On
+each map, the network wins at least 50.7 %. The maps are `classic` and random maps of 8 to 48 territories. The
 second command above prints these numbers.
 """
 
@@ -37,7 +37,7 @@ from risk_training.win_rate import WinRate
 RULES, MODEL = Rules.preset("classic", num_players=3, profile="fast"), Path("runs/graph_network.pt")
 TEACHER, RIVALS = "beam", ["hunter", "breaker"]
 WIDTH, LAYERS = 64, 3
-GAMES, UPDATES, MINIBATCH, RATE = 16, 48, 256, 2e-3  # games and updates of a round
+GAMES, UPDATES, MINIBATCH, RATE = 16, 48, 256, 2e-3  # games and updates of a training round
 NEW_MAPS = ["classic", *(f"random:{1000 + n}:territories={8 + 4 * n}" for n in range(11))]  # 8 to 48
 
 
@@ -58,7 +58,7 @@ class MapGraph:
 
 
 def mean_of(links):
-    """Return a matrix (T, T) that maps values of territories to the mean over their linked territories."""
+    """Return a matrix (T, T) that maps values of territories to the means over their linked territories."""
     return links / links.sum(1, keepdim=True).clip(1)
 
 
@@ -132,7 +132,10 @@ class GraphPolicy(Policy):
         self.network = network or trained()
 
     def prepare(self, rules: Rules, board: Board) -> None:
-        """Make the tensors of the map; raise ValueError if more than `max_rounds` differs from RULES."""
+        """Make the tensors of the map.
+
+        Raises ValueError if the rules differ from RULES in any option except `max_rounds`.
+        """
         if rules.replace(max_rounds=None) != RULES.replace(max_rounds=None):
             raise ValueError(f"{self.name} plays only {RULES}")
         self.graph = MapGraph(board)
@@ -167,7 +170,7 @@ def recorded(board: Board, games: int, seed: int):
 
     arena = Arena(batch, [TEACHER, *RIVALS], on_actions=record)
     arena.numbers[:, :3] = rng.integers(1 + len(RIVALS), size=(games, 3))
-    arena.numbers[lanes, lanes % 3] = 0  # at least one seat of the teacher
+    arena.numbers[lanes, lanes % 3] = 0  # the teacher plays at least one seat
     batch.reset()
     arena.seat_players(lanes)
     arena.play_on(lanes)  # to the ends of all games

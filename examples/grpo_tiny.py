@@ -8,7 +8,7 @@ This reward depends on the similarity of the answer to a legal action; without i
 nothing. With a real model, use `text_env.make("duel")` and a GPU.
 
 The program shows how the parts fit together. A random model of this size does not learn to play, so there is
-no result to state. The last line is the number of answers a second, with learning.
+no result to state. The last line of the output is the number of answers a second, with learning.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from trl import GRPOConfig, GRPOTrainer
 
 from risk_env import text_env
 
-ANSWERS = 16  # answers of a training step
+ANSWERS = 16  # number of answers in a training step
 STYLE_OF_PLAY = ("end", "draft Ash all; end", "done")  # answers that lead to the positions of the prompts
 
 
@@ -73,7 +73,7 @@ def tiny_tokenizer(texts: list[str]) -> PreTrainedTokenizerFast:
 
 
 def train(steps: int, folder: str) -> list[dict[str, float]]:
-    """Train for some steps and return the log of the trainer."""
+    """Train for `steps` steps, and return the rows of the trainer's log that contain rewards."""
     data = questions(32)
     tokenizer = tiny_tokenizer([row["prompt"] for row in data])
     config = GPT2Config(

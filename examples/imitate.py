@@ -9,8 +9,8 @@ The policy has the project's own network. It plays compiled, like the policies o
 Result of one run that imitates `beam` (seed 0), after 20 seconds on one core: 150,000 decisions, each learned
 twice, 7,500 decisions a second. The policy chooses the same action as `beam` in 59 % of the decisions in
 other games, and wins 54 % of 200 games against `attacker` (95 % interval 47 to 61 %). The page
-docs/datasets.md has the commands and more opponents. `python -m research.comparisons first_weights` repeats
-recording and imitation with five seeds, and then continues with PPO
+docs/datasets.md has the commands, and results against more opponents. `python -m research.comparisons
+first_weights` repeats recording and imitation with five seeds, and then continues with PPO
 (research/2026-11-learning-comparisons.md).
 """
 
@@ -41,7 +41,7 @@ def new_network(schema: Schema) -> Network:
 
 
 def learn(network: Network, columns: dict[str, Any], rows: Any, seed: int = 0) -> None:
-    """Raise the probability of the recorded actions, and fit the win probability."""
+    """Train the network to predict the recorded actions, and the win probability of the deciding seat."""
     chance = np.random.default_rng(seed)
     optimizer = torch.optim.Adam(network.parameters(), LEARNING_RATE)
     steps = EPOCHS * -(-len(rows) // BATCH)

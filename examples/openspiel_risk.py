@@ -49,7 +49,7 @@ def game_type(cards=True):
 
 
 class RiskGame(pyspiel.Game):
-    """The preset "classic" with the profile "fast", with a map and a number of players as parameters."""
+    """A game of the preset "classic" with the profile "fast"; DEFAULTS contains the parameters."""
 
     def __init__(self, params=None):
         settings = {**DEFAULTS, **(params or {})}
@@ -70,7 +70,7 @@ class RiskGame(pyspiel.Game):
         super().__init__(game_type(settings["cards"]), info, params or {})
 
     def deal(self, seed):
-        """Return the game whose set-up `seed` decides."""
+        """Return the game whose set-up is drawn with `seed`."""
         return Game(self.rules, self.board, seed=seed)
 
     def new_initial_state(self):
@@ -165,7 +165,10 @@ class RiskObserver:
         self.tensor[:] = 0.0 if state.game is None else state.game.observe(player)
 
     def string_from(self, state, player):
-        """Return all facts that a player knows: the public facts, the player's hand and the decision."""
+        """Return all facts that a player knows.
+
+        These are the public facts, the player's hand and decision, and the current chance events.
+        """
         if state.game is None:
             return "before the set-up"
         public = state.game.public(player).to_json()

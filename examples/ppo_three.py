@@ -8,7 +8,7 @@ shared weights. The program prints the win rate of the learner in 600 games agai
 
 Result with the seeds 0, 1 and 2, after 36 to 45 seconds each on one shared core: 122,880 decisions raise the
 win rate from 21.5, 26.8 and 23.8 % to 68.3, 62.7 and 57.8 %. The mean is 62.9 % (95 % t interval 49.9 to
-76.0 %; an even share is 33.3 %). End to end, the program makes 2,700 to 3,400 decisions a second.
+76.0 %; an even share is 33.3 %). With learning, the program makes 2,700 to 3,400 decisions a second.
 """
 
 import argparse

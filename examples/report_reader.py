@@ -12,7 +12,7 @@ from statistics import median
 from risk_env.text_env import TextEnv
 
 TARGET = re.compile(r"([^,>%(]+) \((?:P\d|neutral), \d+\) (\d+)%")
-GOOD = 50  # percent: lowest win probability of an attack
+GOOD = 50  # lowest win probability of an attack, in percent
 
 
 def answer(report: str) -> str:
@@ -36,7 +36,7 @@ def answer(report: str) -> str:
 
 
 def choose(names: str, report: str) -> str:
-    """Return a legal name: the own territory with the most troops, or the first name of a list."""
+    """Return a legal name: the strongest own territory, a free territory, or the first name of a list."""
     if names.startswith("any of your territories"):
         return strongest(report)
     if names.startswith("any free territory"):
@@ -65,9 +65,10 @@ def drafts(report: str) -> list[str]:
 
 
 def attacks(report: str) -> list[str]:
-    """Return the steps in which every army attacks its weak neighbours.
+    """Return the steps that attack weak neighbours.
 
-    The army with the most targets attacks first. An army moves on after its last attack.
+    The army with the most targets attacks first. If new troops remain to be placed, every other army attacks
+    only if it does not need the new troops. An army moves on after its last attack.
     """
     steps = []
     for number, (source, targets) in enumerate(sorted(fronts(report), key=lambda front: -len(front[1]))):
@@ -79,7 +80,7 @@ def attacks(report: str) -> list[str]:
 
 
 def fronts(report: str) -> list[tuple[str, list[str]]]:
-    """Return own territories with neighbours that are likely to fall, in order of the probability."""
+    """Return the own territories that can attack, each with its likely captures, likeliest first."""
     fronts = []
     for line in re.findall(r"^  (\S.* \d+ > .+)$", report, re.MULTILINE):
         source, _, targets = line.partition(" > ")
@@ -107,7 +108,7 @@ def needs_new_troops(source: str, report: str) -> bool:
 
 
 def play(env: TextEnv, seed: int) -> tuple[bool, list[int]]:
-    """Play one episode; return True if the reader won, and the number of exchanges in each own turn."""
+    """Play one episode; return True if the reader won, and the number of exchanges in each of its turns."""
     report, info = env.reset(seed)
     turns: dict[int, int] = {}
     is_over = False

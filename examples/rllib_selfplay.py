@@ -140,7 +140,7 @@ class MaskedVector(VectorWrapper):
 
 
 def masked(observations: Any, masks: Any) -> dict[str, Any]:
-    """Return observations and masks under RLlib's names."""
+    """Return observations and masks with the keys that RLlib expects."""
     return {"observations": observations, "action_mask": np.asarray(masks, np.float32)}
 
 
@@ -152,7 +152,7 @@ def masked_space(observations: Any, actions: Any) -> spaces.Dict:
 
 
 def vector_of(options: dict[str, Any], bots: Sequence[str] = BOTS) -> VectorEnv:
-    """Return games in which one seat plays against bots."""
+    """Return a vector environment, in which the learner plays one seat of each game against bots."""
     arguments = {
         "num_envs": options["num_envs"],
         "board": options["board"],
@@ -185,7 +185,7 @@ def configuration(single: bool, board: str) -> PPOConfig:
 
 
 def measured(module: Any, board: str, games: int, decisions: int, minutes: float) -> dict[str, float]:
-    """Return a row of the log: win rates against the bots, under the names of `risk-env train`."""
+    """Return a row of the log: win rates against the bots, with the keys that `risk-env train` uses."""
     row: dict[str, float] = {"time/steps": decisions, "time/seconds": round(60 * minutes)}
     for bot in BOTS:
         interval = WinRate(*games_won(module, board, bot, games), 0.0).interval
@@ -225,9 +225,13 @@ def main(argv: Sequence[str] | None = None) -> list[dict[str, float]]:
     parser.add_argument("--single", action="store_true", help="train one agent, through make_vec")
     parser.add_argument("--map", default="tiny", help="map of the games (default: %(default)s)")
     parser.add_argument("--minutes", type=float, default=4.0, help="minutes of training (default: 4)")
-    parser.add_argument("--games", type=int, default=192, help="games per measurement and bot (default: 192)")
     parser.add_argument(
-        "--out", metavar="FOLDER", help="write metrics.jsonl, as `risk-env train` does, and a picture"
+        "--games", type=int, default=192, help="games per bot in each measurement (default: 192)"
+    )
+    parser.add_argument(
+        "--out",
+        metavar="FOLDER",
+        help="folder for a picture and metrics.jsonl, in the format of `risk-env train` (default: no files)",
     )
     arguments = parser.parse_args(argv)
     algorithm = configuration(arguments.single, arguments.map).build_algo()

@@ -125,9 +125,9 @@ def main() -> None:
     )
     parser.add_argument("--minutes", type=float, default=2.0, help="CPU time of the training (default: 2)")
     parser.add_argument("--seed", type=int, default=0, help="seed of games and weights (default: 0)")
-    opponent = "agent, the opponent in training (default: random)"
+    opponent = "agent that the model plays against in training (default: random)"
     parser.add_argument("--opponent", default="random", help=opponent)
-    opponents = "agents, the opponents in evaluation (default: random,grower)"
+    opponents = "agents that the model plays against in the evaluation (default: random,grower)"
     parser.add_argument("--opponents", default="random,grower", metavar="A,B,...", help=opponents)
     arguments = parser.parse_args()
     torch.set_num_threads(1)

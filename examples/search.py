@@ -60,7 +60,7 @@ class FlatSearch(Agent):
 
 
 def wins(player, games, opponent="hunter"):
-    """Return the number of games that a player wins. The player takes all seats in turn."""
+    """Return the number of games that a player wins. The player changes seats after every game."""
     won = 0
     for number in range(games):
         seat = number % RULES.num_players

@@ -7,9 +7,9 @@ A stream is the sequence of decisions of one seat in one lane, however many deci
 between. Returns and advantages are computed along streams. The reward at the end of a game belongs to the
 last decision of each seat.
 
-Result of one run (seed 0), after 64 seconds on one core: 2,621,440 decisions, 41,000 a second with learning
-and tests. The policy wins 68.3 % of 1,000 games against random moves (95 % interval 65.4 to 71.1 %), and 45.8
-% before training. Luck decides many games on this map: `beam` wins 79 % (docs/batch.md).
+Result of one run (seed 0), after 64 seconds on one core: 2,621,440 decisions, 41,000 a second with learning.
+The policy wins 68.3 % of 1,000 games against random moves (95 % interval 65.4 to 71.1 %). Before training, it
+wins 45.8 %. Luck decides many games on this map: `beam` wins 79 % (docs/batch.md).
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ GAMMA, LAMBDA, CLIP, ENTROPY, EPOCHS, MINIBATCH = 0.999, 0.95, 0.2, 0.01, 2, 204
 
 
 class ActorCritic(nn.Module):
-    """Logits of the legal actions, and the value of a position for the deciding seat."""
+    """Network that returns logits of the legal actions, and the value of a position for the deciding seat."""
 
     def __init__(self, inputs: int, actions: int) -> None:
         super().__init__()
@@ -83,7 +83,7 @@ def collect(policy: ActorCritic, batch: GameBatch) -> dict[str, Tensor]:
 def along_streams(
     seats: Any, rewards: Any, ends: Any, values: Any, last_values: Any, next_seats: Any, next_values: Any
 ) -> tuple[Any, Any]:
-    """Return generalised advantages (T, N) along each stream, and a mask of the known advantages.
+    """Return generalised advantage estimates (T, N) along each stream, and a mask of the known estimates.
 
     An advantage is known if another decision or the end of the stream follows in the rollout. In each lane,
     the advantages of the stream that decides next are known as well.

@@ -60,7 +60,7 @@ class RiskEnv(ta.Env):
         return self.state.step(rotate_player=False)
 
     def _take(self, player: int, answer: str) -> str:
-        """Read an answer, and return the problem with the answer, or "" without a problem."""
+        """Read an answer; return the problem with the answer, or "" if there is none."""
         try:
             self.match.plans[player].give(answer, self.match.game)
         except ValueError as error:

@@ -10,9 +10,9 @@ territory and its continent. The score of an attack is the product of a query of
 target. Each training round records games of `beam` on another map.
 
 Result of one run (seed 0), after 3.4 minutes on one core: 30 rounds, 105,028 decisions of `beam`, 510
-decisions a second from game to update. Against `hunter` and `breaker`, the network wins 53.9 % of 1,800 games
-on twelve maps that it has not seen (95 % interval 51.6 to 56.2 %). An even share of three players is 33.3 %.
-On each map, the network wins at least 38.0 %. It wins most on small maps, like the maps of its training.
+decisions a second with games and updates. Against `hunter` and `breaker`, the network wins 53.9 % of 1,800
+games on twelve maps that it has not seen (95 % interval 51.6 to 56.2 %). An even share of three players is
+33.3 %. On each map, the network wins at least 38.0 %. The win rate is highest on small maps.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from risk_training.win_rate import WinRate
 RULES, MODEL = Rules.preset("classic", num_players=3, profile="fast"), Path("runs/transformer.pt")
 TEACHER, RIVALS = "beam", ["hunter", "breaker"]
 WIDTH, LAYERS, HEADS = 64, 3, 4
-GAMES, UPDATES, MINIBATCH, RATE = 16, 48, 128, 2e-3  # games and updates of a round
+GAMES, UPDATES, MINIBATCH, RATE = 16, 48, 128, 2e-3  # games and updates of a training round
 NEW_MAPS = ["classic", *(f"random:{1000 + n}:territories={8 + 4 * n}" for n in range(11))]  # 8 to 48
 KINDS = 6  # kinds of pairs of tokens; see `MapTokens`
 
@@ -49,7 +49,7 @@ class MapTokens:
 
     * 0: no relation
     * 1: a border
-    * 2: two territories of a continent without a border
+    * 2: two territories of one continent that do not border each other
     * 3: a territory and its continent
     * 4: a token with itself
     * 5: a pair with the board
@@ -72,7 +72,7 @@ class MapTokens:
 
 
 class Layer(nn.Module):
-    """A layer of a transformer: attention, then two dense layers, each after a norm."""
+    """Transformer layer with pre-normalisation: attention, then a block of two dense layers."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -149,7 +149,10 @@ class Attentive(Policy):
         self.network = network or trained()
 
     def prepare(self, rules: Rules, board: Board) -> None:
-        """Make the tensors of the map; raise ValueError if more than `max_rounds` differs from RULES."""
+        """Make the tensors of the map.
+
+        Raises ValueError if the rules differ from RULES in any option except `max_rounds`.
+        """
         if rules.replace(max_rounds=None) != RULES.replace(max_rounds=None):
             raise ValueError(f"{self.name} plays only {RULES}")
         self.tokens = MapTokens(board)
@@ -184,7 +187,7 @@ def recorded(board: Board, games: int, seed: int):
 
     arena = Arena(batch, [TEACHER, *RIVALS], on_actions=record)
     arena.numbers[:, :3] = rng.integers(1 + len(RIVALS), size=(games, 3))
-    arena.numbers[lanes, lanes % 3] = 0  # at least one seat of the teacher
+    arena.numbers[lanes, lanes % 3] = 0  # the teacher plays at least one seat
     batch.reset()
     arena.seat_players(lanes)
     arena.play_on(lanes)  # to the ends of all games

@@ -100,7 +100,7 @@ def test_a_header_with_a_training_track_states_the_number_of_decisions() -> None
     assert [each.title for each in header_of(facts).tracks] == ["train_duel-1"]
     for decisions in ("", "1000001", "<b>"):
         facts["card"]["decisions"] = decisions
-        with pytest.raises(ValueError, match="this track needs the number of decisions in the training"):
+        with pytest.raises(ValueError, match="must be the number of decisions in the training of the agent"):
             header_of(facts)
 
 
@@ -278,7 +278,7 @@ def forfeit(header: Any, game: Any) -> None:
 
 
 CHANGES: dict[str, tuple[Callable[[Any, Any], Any], str]] = {
-    "action": (set_action, "action|state|other actions"),
+    "action": (set_action, "action|state|does not choose"),
     "last action": (lambda header, game: game["actions"].pop(), "not over"),
     "seed": (lambda header, game: game.update(seed=5), "seed is 5, but 20261126 in the schedule"),
     "deal": (lambda header, game: game.update(lane=7), "lane is 7, but 0"),
@@ -377,7 +377,7 @@ def test_a_file_with_more_or_fewer_lines_is_refused(lines: list[dict[str, Any]],
         read_results(written(tmp_path / "a.jsonl", resigned([*lines, lines[-1]])))
     with pytest.raises(ResultFileError, match="game 5 of track duel is missing"):
         read_results(written(tmp_path / "a.jsonl", resigned(lines[:-1])))
-    with pytest.raises(ResultFileError, match="differs from the digest"):
+    with pytest.raises(ResultFileError, match="the digest in the header does not match"):
         read_results(written(tmp_path / "a.jsonl", changed(lines, lambda h, g: h.update(risk_env="9"))))
 
 

@@ -127,7 +127,7 @@ def test_numbers_as_yaml_reads_them() -> None:
         ({"policy_kwargs": {"width": -1}}, "values must be whole numbers from 1 to 1,024"),
         ({"policy_kwargs": {"width": 8000}}, "values must be whole numbers from 1 to 1,024"),
         ({"policy": "MlpPolicy", "policy_kwargs": {"net_arch": [8000]}}, r"net_arch=\[8000\]: must be"),
-        ({"policy": "MlpPolicy", "policy_kwargs": {"activation_fn": "x"}}, "MlpPolicy allows: net_arch"),
+        ({"policy": "MlpPolicy", "policy_kwargs": {"activation_fn": "x"}}, "MlpPolicy allows only: net_arch"),
         ({"n_envs": 1, "n_steps": 1}, "needs at least two decisions"),
         ({"evaluation": {"opponents": []}}, "evaluation.opponents=.*: must have 1 to 64 entries"),
         ({"league": {"bots": ["random", "random"]}}, "name each bot once"),

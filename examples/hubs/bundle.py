@@ -21,7 +21,7 @@ HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 HUBS = ("kaggle", "openenv", "verifiers")
 LEFT_OUT = shutil.ignore_patterns("__pycache__", "*.pyc", "*.egg-info", "build", ".venv")
-PLACEHOLDER = "0.0.0"  # stands for the version in files of TEXTS
+PLACEHOLDER = "0.0.0"  # stands for the version in files that match TEXTS
 TEXTS = ("*.toml", "*.json")
 
 

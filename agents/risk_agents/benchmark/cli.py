@@ -87,7 +87,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     add("--out", metavar="FILE", help="result file, .jsonl (default: benchmark-AGENT.jsonl)")
     add("--html", metavar="FILE", help="leaderboard page to write in addition to the result file, .html")
-    add("--verify", metavar="FILE", help="verify this result file: play all its games again and compare")
+    add("--verify", metavar="FILE", help="verify this result file: play all games again, and compare results")
     for name, meaning in CARD.items():
         add(f"--{name}", metavar="TEXT", default="", help=f"{meaning}, for the card on the leaderboard")
     add_options(parser)
@@ -239,8 +239,7 @@ def leaderboard(argv: Sequence[str]) -> None:
         type=int,
         default=1,
         metavar="N",
-        help="maximum number of replays per file and track; replays go into a folder beside the page "
-        "(default: 1)",
+        help="maximum number of replays for each track of a file, in a folder beside the page (default: 1)",
     )
     parser.add_argument(
         "--verify", action="store_true", help="play all games again, and leave out files with errors"

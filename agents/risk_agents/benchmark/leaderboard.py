@@ -54,7 +54,7 @@ class LeaderboardEntry(NamedTuple):
 
     @property
     def mean(self) -> float | None:
-        """Mean score over all tracks without a limit of training.
+        """Mean score over all tracks without a limit on training.
 
         None unless the file contains the newest version of each of these tracks.
         """
@@ -65,7 +65,7 @@ class LeaderboardEntry(NamedTuple):
 
     @property
     def mean_of_own(self) -> float:
-        """Mean score over the tracks of the file; training tracks count only if there are no others."""
+        """Mean score over the tracks of the file; training tracks count only in a file of training tracks."""
         general = [track.name for track in self.header.tracks if track.training_decisions is None]
         scores = [self.scores[name].score.value for name in general or self.scores]
         return sum(scores) / len(scores)
@@ -90,7 +90,7 @@ def write_page(
 ) -> list[tuple[Path, str]]:
     """Write a page about result files, and return the files that were left out, each with its problem.
 
-    `replays` is the maximum number of replays for each file and track. The replays are written into a folder
+    `replays` is the maximum number of replays for each track of a file. The replays are written into a folder
     beside the page. The keys of `verified` are the files that passed `verify`; a value is True if the agent's
     actions were compared too. Raises ValueError if every file was left out.
     """

@@ -119,7 +119,7 @@ def configs_of(track: Track, agent: NamedAgent, sandbox: str | None) -> list[Tou
     for installed, wanted in zip(others, track.entrants, strict=True):
         if installed != wanted:
             raise ValueError(
-                f"track {track.title} needs {wanted.label} in version {wanted.version!r}; "
+                f"track {track.title} needs version {wanted.version!r} of {wanted.label}; "
                 f"this installation has version {installed.version!r}"
             )
     own = replace(own, label=label_on(track, own_name(own)))
@@ -219,7 +219,7 @@ def _kept(folder: Path) -> dict[str, Any]:
 
 @contextmanager
 def _executor(run: BenchmarkRun) -> Iterator[WorkExecutor | None]:
-    """Provide one executor for the games of all tracks, or None if this process plays them."""
+    """Provide one executor for the games of all tracks, or None if this process plays the games."""
     jobs = local_processes(run.workers)
     if jobs is None:
         with open_executor(run.workers, run.limit) as cluster:

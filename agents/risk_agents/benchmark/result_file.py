@@ -41,7 +41,7 @@ LONGEST_TEXT = 300  # maximum number of characters in a string of the header
 MOST_TEXTS = 20  # maximum number of strings in a card, and in the facts about a machine
 MOST_TRACKS = len(ORDER)
 TESTED = " (tested)"  # added to an agent's label if an opponent of a track has the same label
-# parts of the header, and the types of their values
+# keys of the header, and the types of their values
 _HEADER: dict[str, type] = {
     "format": str,
     "schema": int,
@@ -55,14 +55,14 @@ _HEADER: dict[str, type] = {
     "times": dict,
 }
 _AGENT: dict[str, type] = {"name": str, "version": str, "registered": bool, "compiled": bool, "sha256": str}
-CARD: dict[str, str] = {  # parts of an agent's card, and their meaning
+CARD: dict[str, str] = {  # keys of an agent's card, and their meaning
     "method": "method of the agent",
     "budget": "training budget of the agent",
     "decisions": "number of decisions in the training of the agent, required by training tracks",
     "code": "address of the agent's code",
 }
 _TRACK: dict[str, type] = {"name": str, "version": int, "digest": str, "score": dict}
-# parts of a game's result
+# keys of a game's result
 _RESULT = ("track", "game", "starter", "ending", "winner", "places", "rounds", "opening")
 _FORFEIT = ("forfeit_seat", "forfeit_kind")
 
@@ -222,7 +222,7 @@ def read_header(path: str | Path) -> Header:
     if not Path(path).is_file():
         raise FileNotFoundError(f"there is no regular file {str(path)!r}")
     if Path(path).stat().st_size > MOST_BYTES:
-        raise ResultFileError(f"{path}: must have at most {MOST_BYTES} bytes")
+        raise ResultFileError(f"{path}: a result file must have at most {MOST_BYTES} bytes")
     with open(path, "rb") as lines:
         return _header(lines, path)
 
@@ -250,7 +250,7 @@ def header_of(facts: dict[str, Any]) -> Header:
 
 
 def _checked_tracks(facts: dict[str, Any]) -> tuple[Track, ...]:
-    """Check the header, and return its tracks; raise ValueError if a part is missing or not allowed."""
+    """Check the header, and return its tracks; raise ValueError if a key is missing or a value is invalid."""
     _check_types(facts, _HEADER, "the header")
     _check_types(facts["agent"], _AGENT, "agent")
     for name in ("name", "version"):
@@ -291,7 +291,7 @@ def _checked_tracks(facts: dict[str, Any]) -> tuple[Track, ...]:
 
 
 def check_registered(agent: Mapping[str, Any]) -> None:
-    """Raise ValueError unless `registered` is true exactly if a registered agent has the agent's name."""
+    """Raise ValueError unless `registered` is true if and only if a registered agent has the agent's name."""
     name, is_name = agent["name"], bots.is_registered(agent["name"])
     if agent["registered"] and not is_name:
         raise ValueError(f"agent: {shortened(name)} is not registered in this installation")
@@ -308,7 +308,7 @@ def _check_text(what: str, text: Any) -> None:
 
 
 def _check_times(times: dict[str, Any]) -> None:
-    """Raise ValueError unless `times` are a date, seconds, and milliseconds per turn for each track."""
+    """Raise ValueError unless `times` contains a date, seconds, and milliseconds per turn for each track."""
     _check_types(times, {"date": str, "seconds": float, "ms_a_turn": dict}, "times")
     try:
         is_date = date.fromisoformat(times["date"]).isoformat() == times["date"]
@@ -364,10 +364,11 @@ def read_recorded(path: str | Path) -> Iterator[RecordedGame]:
                     place = "" if text.startswith(str(path)) else f"{path}, line {number}: "
                     raise ResultFileError(f"{place}{text}") from error
         if lines.read(1):
-            raise ResultFileError(f"{path}: contains more games than its tracks have")
+            raise ResultFileError(f"{path} contains more games than its tracks have")
         if digest.hexdigest() != header.facts["digest"]:
             raise ResultFileError(
-                f"{path}: the digest of version, agent and games differs from the digest in the header"
+                f"{path}: the digest in the header does not match: version, agent or games were changed "
+                "after the file was written"
             )
 
 

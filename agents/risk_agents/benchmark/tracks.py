@@ -107,8 +107,8 @@ class Track:
         most = self.training_decisions
         if most is not None and not (re.fullmatch("[0-9]{1,15}", decisions) and int(decisions) <= most):
             raise ValueError(
-                f"track {self.title}: decisions={shortened(decisions)}: this track needs the number of "
-                f"decisions in the training of the agent, from 0 to {most} (--decisions N)"
+                f"track {self.title}: decisions={shortened(decisions)} must be the number of decisions in "
+                f"the training of the agent, from 0 to {most} (--decisions N)"
             )
 
     def configs(self, entrants: Sequence[Entrant]) -> list[TournamentConfig]:
@@ -182,7 +182,7 @@ def rules_digest(rules: Rules) -> str:
 def play_digest(bot: CompiledBot, track: Track) -> str:
     """Return a digest of a bot's play: 16 hexadecimal digits.
 
-    The bot plays the first rounds of the first deal on each map from all seats.
+    On each map, the bot plays all seats in the first rounds of the first deal.
     """
     players, digest = [bot] * track.rules.num_players, hashlib.sha256()
     for number, board in enumerate(track.boards):

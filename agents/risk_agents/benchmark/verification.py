@@ -117,7 +117,7 @@ def check_game(game: RecordedGame, plays_agent: bool) -> None:
         raise ResultFileError(f"{place}: action {len(match.game.actions)}: {error}") from error
     for seat in sorted(changed):
         label = saved.players[seat]
-        raise ResultFileError(f"{place}: {label} at seat {seat} chooses other actions than the file states")
+        raise ResultFileError(f"{place}: {label} at seat {seat} does not choose the actions in the file")
     if plays_agent and game.result.ending == FORFEIT:
         label = saved.players[game.result.forfeit_seat]
         raise ResultFileError(f"{place}: {label} forfeits in the file, but not in the repeated game")

@@ -1,9 +1,10 @@
 """Kernels that list the states of a small duel, and the transitions between them.
 
 A *state* is a decision of a seat or a roll that is due. The key of a state contains all facts on which later
-play depends. These facts are the phase, the owners, the troops, the territories and dice of the current
+play depends. These facts include the phase, the owners, the troops, the territories and dice of the current
 decision, and whether a territory was captured this turn. Forced actions are played at once, as in every game.
-Owners are relative to the player in turn, so a situation is the same state for both seats.
+Owners are relative to the *mover*, the player whose turn it is. A situation is therefore the same state for
+both seats.
 
 A *position* consists of the owners and troops at the start of a turn. No state occurs twice within a turn.
 The order of states places each state after all its successors of the same turn.
@@ -24,7 +25,7 @@ from risk_env.core.step import apply, is_chance, is_forced, only_action, play_on
 from risk_env.core.turn import begin_turn
 from risk_env.core.types import Phase
 
-WON = -1  # successor: the player in turn has won
+WON = -1  # successor: the mover has won
 PASSED = -2  # successor PASSED - p: the turn ends, and the opponent is at position p
 UNSEEN = -(2**31)  # in `Space.starts`: the position has not been reached
 UNBEGUN = -1  # in `Space.starts`: the position has been reached, but its turn has not been begun
@@ -45,7 +46,7 @@ class Space(NamedTuple):
     keys: Any  # int64 (N,)
     first: Any  # int64 (N,): first transition of each state, or NEW
     number: Any  # uint8 (N,): number of transitions of each state
-    mine: Any  # bool (N,): True if the player in turn decides; False for the defender's decisions and rolls
+    mine: Any  # bool (N,): True if the mover decides; False for the defender's decisions and rolls
     dice: Any  # uint8 (N,): DICE_STEP * attack dice + defence dice of a roll, 0 for a decision
     order: Any  # int32 (N,): states, each after all its successors of the same turn
     successors: Any  # int32 (E,): a state, WON, or PASSED - position
@@ -110,7 +111,7 @@ def begin_position(space, board, rules):
 
 @kernel
 def write_position(game, board, rules, position):
-    """Write the owners and troops of a position into `game`; seat 0 is the player in turn."""
+    """Write the owners and troops of a position into `game`; seat 0 is the mover."""
     for territory in range(board.num_territories):
         change_owner(game, territory, 1 - (position & 1))
         position >>= 1
@@ -121,7 +122,7 @@ def write_position(game, board, rules, position):
 
 @kernel
 def position_of(game, board, rules):
-    """Return the number of a game's position, relative to the player in turn."""
+    """Return the number of a game's position, relative to the mover."""
     position = 0
     for territory in range(board.num_territories - 1, -1, -1):
         position = position * int64(rules.max_troops) + troops_on(game, territory) - 1

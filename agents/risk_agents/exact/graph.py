@@ -55,7 +55,7 @@ TINY = Rules(
 )
 MAP = "tiny"
 MOST_TERRITORIES = 7  # more territories would exceed the 63 bits of a key, and MOVES_BITS
-NEEDED = {  # options that keep the states finite and free of counters
+NEEDED = {  # options that keep the set of states finite, and the states free of counters
     "num_players": 2,
     "neutral": False,
     "deck": "none",
@@ -66,7 +66,7 @@ NEEDED = {  # options that keep the states finite and free of counters
 }
 FIRST_STATES, FIRST_SUCCESSORS, STACK = 1 << 16, 1 << 18, 1 << 13
 BUFFER = 1 << 14  # maximum number of decisions that `records` yields at once
-START_GAMES = 1 << 16  # number of games whose starts represent all starts
+START_GAMES = 1 << 16  # number of games whose start positions represent all start positions
 
 
 def check_small(rules: Rules, board: Board) -> None:
@@ -128,7 +128,7 @@ class StateGraph:
 
     @property
     def num_position_numbers(self) -> int:
-        """Number of position numbers, including positions that are never reached."""
+        """Number of all positions that can be encoded, including positions that are never reached."""
         return len(self._space.starts)
 
     @property

@@ -25,7 +25,7 @@ EQUAL = 1e-6  # two values that differ by less count as equal
 
 
 class Values(NamedTuple):
-    """Values for the player in turn: 1 for a win, -1 for a loss."""
+    """Values for the mover, the player whose turn it is: 1 for a win, -1 for a loss."""
 
     states: Floats  # float64 (N,)
     positions: Floats  # float64 (P,): values when a turn begins
@@ -34,7 +34,7 @@ class Values(NamedTuple):
 
 
 class Met(NamedTuple):
-    """Values of games between two players, while the first player or the second player is in turn."""
+    """Values of games between two players, in turns of the first player and in turns of the second player."""
 
     first: Values
     second: Values
@@ -49,7 +49,7 @@ class Solution:
     choices: Choices  # int8 (N,): index of a best action among the legal actions
 
     def value(self, game: Game) -> float:
-        """Return the expected result for the player in turn, from -1 to 1, if both seats play best."""
+        """Return the expected result for the mover, from -1 to 1, if both seats play best."""
         return float(self.values.states[self.graph.find(game)])
 
     def action(self, game: Game) -> int:
@@ -112,7 +112,8 @@ def from_starts(graph: StateGraph, met: Met) -> float:
 def regrets(solution: Solution, choices: Choices) -> Floats:
     """Return the regret of each choice, float64 (N,).
 
-    The regret is the value that the choice loses if both players play best afterwards. In a roll, it is 0.
+    The regret is the value that the choice loses if both players play best afterwards. The regret of a roll
+    is 0.
     """
     arrays, values = solution.graph.graph(), solution.values
     check_choices(arrays, choices)

@@ -25,7 +25,7 @@ class Graph(NamedTuple):
 
 @inlined
 def value_of(successor, values, opponents):
-    """Return the value of a successor for the player in turn: 1 for a win, -1 for a loss."""
+    """Return the value of a successor for the mover (see `enumeration`): 1 for a win, -1 for a loss."""
     if successor >= 0:
         return values[successor]
     if successor == WON:
@@ -37,9 +37,9 @@ def value_of(successor, values, opponents):
 def sweep(graph, mine, theirs, opponents, values, starts):
     """Write the values of all states and positions; return the largest change of a position's value.
 
-    `mine` and `theirs` are the choices of the player in turn and of the defender, int8 (N,): the index of a
+    `mine` and `theirs` are the choices of the mover and of the defender, int8 (N,): the index of a
     transition, BEST or UNIFORM. `opponents`, float64 (P,), contains the values of positions for the opponent.
-    The values for the player in turn are written into `values`, float64 (N,), and `starts`, float64 (P,).
+    The values for the mover are written into `values`, float64 (N,), and `starts`, float64 (P,).
     """
     for k in range(len(graph.order)):
         state = int64(graph.order[k])

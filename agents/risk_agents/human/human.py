@@ -24,10 +24,10 @@ COMMANDS = {
     "board": "the board",
     "hand": "facts that only you know",
 }
-# Decisions that show a hidden fact
+# Phases whose decisions show a hidden fact
 SECRET = (Phase.TRADE, Phase.DRAFT, Phase.DRAFT_AMOUNT, Phase.HEADQUARTERS)
 LONG = ("territory", "border")  # blocks of many actions, which are listed once per turn
-# Short decisions that show no hidden fact
+# Phases whose decisions are short and show no hidden fact
 OPEN = (Phase.CAPITAL, Phase.CLAIM, Phase.DEPLOY, Phase.DEPLOY_NEUTRAL, Phase.DEFEND)
 
 
@@ -43,7 +43,7 @@ class Desk:
     def hand_to(self, seat: int, names: Sequence[str], phase: Phase) -> None:
         """Ask the people to hand the keyboard to the person at `seat`.
 
-        Decisions in OPEN show no hidden fact and need no handover.
+        Decisions in the phases OPEN show no hidden facts and need no handover.
         """
         if self.people == 1:
             return
@@ -53,7 +53,9 @@ class Desk:
             )
             self._clear()
         if seat != self._holder and phase not in OPEN:
-            self.terminal.ask(f"\n{names[seat]}, the keyboard is yours: press Enter when nobody else looks. ")
+            self.terminal.ask(
+                f"\n{names[seat]}, the keyboard is yours: press Enter when nobody else is looking. "
+            )
             self._clear()
             self._holder = seat
 
@@ -71,7 +73,7 @@ class Human(Agent):
     def __init__(self, desk: Desk | None = None) -> None:
         self.desk = Desk() if desk is None else desk
         self.names: tuple[str, ...] = ()  # names of all seats and the neutral army, if known
-        # Additional commands by name: help text, and function that gets the rest of the line
+        # Additional commands by name: help text, and function that receives the rest of the line
         self.commands: dict[str, tuple[str, Callable[[str], None]]] = {}
         self.news: list[str] = []  # lines to show before the next decision
 

@@ -57,7 +57,7 @@ def narrate(events: Sequence[Event], words: Words, width: int) -> list[str]:
 
 
 def _groups(events: Sequence[Event], viewer: int) -> list[list[Event]]:
-    """Return the events of each line, without the viewer's own choices and kinds that have no sentence."""
+    """Return the events of each line. Leave out the viewer's own choices, and kinds that have no sentence."""
     groups: list[list[Event]] = []
     for event in events:
         if event.kind not in _SENTENCES:

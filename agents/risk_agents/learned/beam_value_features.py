@@ -38,7 +38,7 @@ from risk_env.core.types import MAX_OWNERS, MAX_SEATS, SIZE_CLASSES, Phase
 # IN_REACH           expected number of enemy territories that the seat can capture
 BORDERS, AT_FRONT, BEHIND, STACK, RIVAL, FALLING, FALLEN, IN_REACH, FRONT_COLUMNS = 0, 1, 2, 3, 4, 5, 6, 7, 8
 # Columns of an owner: square root of the troops, share of all troops, share of the territories, troops due,
-# and number of cards. The last two columns are 1 if the owner has more than 2 cards, and more than 3 cards.
+# and number of cards. The last two columns are flags: more than 2 cards, and more than 3 cards.
 OWNER_COLUMNS = 7
 # Columns of a seat and a continent: the share that the seat holds, and 1 if the seat holds all. Each
 # continent has one more column: if the observing seat holds the continent, the probability that none of its
@@ -200,7 +200,7 @@ def add_feature(column, number, count, work):
 
 @inlined
 def log_odds(chance):
-    """Return the log-odds of a probability, which is first clipped to 1e-6 ... 1 - 1e-6."""
+    """Return the log-odds of a probability, which is first clipped to the range from 1e-6 to 1 - 1e-6."""
     chance = min(max(chance, 1e-6), 1.0 - 1e-6)
     return math.log(chance / (1.0 - chance))
 

@@ -46,7 +46,7 @@ class Network(NamedTuple):
 
 
 def compiled_network(layout: Layout, weights: Mapping[str, Array]) -> Network:
-    """Return the network for a layout; `weights` has the names of `Layout.all_shapes`."""
+    """Return the network for a layout; `weights` has the keys of `Layout.all_shapes`."""
     T, B = layout.territories, len(layout.borders)
     plain = {name: np.ascontiguousarray(values, np.float32) for name, values in weights.items()}
     territory, border, card = (
@@ -137,7 +137,7 @@ def add_head(network, head, legal, territory_features, trunk, local, logits):
 def head_output(network, head, index, features, local):
     """Return the output of a local head for one action of its block.
 
-    `index` is the number of a territory, of a border, or of a card's territory.
+    `index` is the index of a territory, of a border, or of a card's territory.
     """
     weights, width = network.heads_in[head], features.shape[1]
     local[1] = local[0]

@@ -46,16 +46,17 @@ def num_dangers(board: Board) -> int:
 
 
 def first_danger(board: Board) -> int:
-    """Return the number of the first column of the dangers, which follow the columns of the observation."""
+    """Return the index of the first column of the dangers, which follow the columns of the observation."""
     return observation_size(board)
 
 
 @inlined
 def dangers_workspace():
-    """Return the workspace of `write_dangers`, int64 (7, len(DANGERS) + 7), with a row for each army.
+    """Return the workspace of `write_dangers`, int64 (7, len(DANGERS) + 7), with a row for each owner.
 
-    A row begins with the DANGERS of the army. Then it has one column for each other army: the number of
-    troops that the army's largest stack beside the other army can send.
+    An owner is a player or the neutral army. A row begins with the DANGERS of the owner. One column for each
+    owner follows: the number of troops that the row's owner can send from its largest stack beside this
+    column's owner.
     """
     return np.zeros((MAX_SEATS + 1, len(DANGERS) + MAX_SEATS + 1), np.int64)
 

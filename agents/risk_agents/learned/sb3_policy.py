@@ -30,7 +30,7 @@ MOST_LAYERS = 8  # maximum number of hidden layers
 MOST_BYTES = 1 << 28  # maximum number of bytes of a .zip, and of the content that is read from it
 WEIGHTS = "policy.pth"  # file inside the .zip, written by SB3
 OWN_POLICY, SB3_POLICY = "BoardPolicy", "MlpPolicy"  # the project's own network; Stable-Baselines3's network
-POLICIES = {OWN_POLICY: ("width", "local"), SB3_POLICY: ("net_arch",)}  # allowed names in `policy_kwargs`
+POLICIES = {OWN_POLICY: ("width", "local"), SB3_POLICY: ("net_arch",)}  # allowed keys of `policy_kwargs`
 # By key of `net_arch`: name of the hidden layers, name of the output layer
 LAYERS = {"pi": ("policy_net", "action_net"), "vf": ("value_net", "value_net")}
 OWN_WEIGHTS = "network.weights."  # prefix of the names of the weights of the project's network
@@ -211,7 +211,7 @@ def check_policy(policy: str, arguments: Any) -> None:
         raise ValueError(f"policy={shortened(policy)}: choose one of {', '.join(map(repr, POLICIES))}")
     allowed = POLICIES[policy]
     if not isinstance(arguments, Mapping) or not set(arguments) <= set(allowed):
-        raise ValueError(f"policy_kwargs={shortened(arguments)}; {policy} allows: {', '.join(allowed)}")
+        raise ValueError(f"policy_kwargs={shortened(arguments)}; {policy} allows only: {', '.join(allowed)}")
     if policy == SB3_POLICY:
         layers_of(arguments)
     elif not all(_is_width(arguments[name]) for name in arguments):

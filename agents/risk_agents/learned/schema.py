@@ -1,6 +1,6 @@
 """Schema of a policy: the map, rules, number of actions and observation columns of its training games.
 
-A game that differs from the schema is an error, except in the options FREE_OPTIONS.
+A network refuses games that differ from its schema in anything except FREE_OPTIONS.
 """
 
 import hashlib
@@ -20,7 +20,8 @@ from risk_env.core.observe import CONTINENT_COLUMNS, GLOBAL_BLOCKS, TERRITORY_CO
 from risk_env.core.types import Phase
 from risk_env.observations import is_count
 
-FREE_OPTIONS = ("attack", "defender_dice", "max_rounds")  # options that may differ from the training games
+# Options that may differ from those of the training games
+FREE_OPTIONS = ("attack", "defender_dice", "max_rounds")
 
 
 @dataclass(frozen=True)
@@ -124,7 +125,7 @@ def unfamiliar_columns(trained: Rules, board: Board) -> npt.NDArray[np.int64]:
 
 
 def unfamiliar_phases(trained: Rules) -> npt.NDArray[np.bool_]:
-    """Return a mask of the phases about dice that never occurred in training, bool (phases,).
+    """Return a mask of the dice phases that never occurred in training, bool (phases,).
 
     In these phases, a policy plays the last legal action. For an attacker, this is a blitz or, if a blitz is
     not allowed, the largest number of dice.

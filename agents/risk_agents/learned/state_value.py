@@ -35,7 +35,7 @@ KINDS = len(COUNT_KINDS)  # number of inputs of a column (`network_features.coun
 NOTHING = np.float32(0)
 # Columns of a territory that are inputs; all global columns are also inputs
 TERRITORY_INPUTS = (*(f"troops_{player}" for player in range(MAX_SEATS)), "own_card")
-# Options that may differ from the training games
+# Options that may differ from those of the training games
 FREE_STATE_OPTIONS = (*FREE_OPTIONS, "num_players", "setup")
 
 Array = npt.NDArray[Any]
@@ -91,7 +91,7 @@ class StateNetworkFile(TrainedFile):
 
     @property
     def columns(self) -> npt.NDArray[np.int64]:
-        """Columns that the network reads, int64 (c,). The file says whether the network reads dangers."""
+        """Columns that the network reads, int64 (c,). The file states whether the network reads dangers."""
         return input_columns(self.schema.board, self.has_dangers)
 
     @property
@@ -116,8 +116,8 @@ class StateNetworkFile(TrainedFile):
         records = np.ascontiguousarray(records)
         if records.ndim != 1 or records.dtype != game_dtype(tables.sizes):
             raise ValueError(
-                f"records have shape {records.shape} and dtype {shortened(str(records.dtype))}: must be a "
-                "one-dimensional array of game records of this map's size class"
+                f"records have shape {records.shape} and dtype {shortened(str(records.dtype))}: a "
+                "one-dimensional array of game records of this map's size class is needed"
             )
         return records
 
@@ -275,7 +275,7 @@ def add_columns(value, observation, units):
 def write_shares(game, rules, looker, outputs, chances):
     """Write the softmax of the outputs over the living seats into `chances`.
 
-    Output i belongs to the i-th player after `looker`, the observing seat.
+    Output 0 belongs to `looker`, the observing seat, and output i to the i-th player after `looker`.
     """
     players = int(rules.num_players)
     most, total = -1e9, 0.0

@@ -146,7 +146,7 @@ class ModelAgent(Agent):
         return problem
 
     def _messages(self, view: View) -> list[dict[str, str]]:
-        """Return the messages: the prompts for the game and the phase, an account of the plan, a report."""
+        """Return the messages: the prompts for game and phase, an account of the plan, and a report."""
         account = self.plan.account(view.game)
         report = report_since(view.game, self.seat, self._before, self.settings.style)
         primer = prompt(self.settings.prompts, PRIMERS[view.phase])

@@ -19,7 +19,7 @@ MOST_CHARACTERS = 100_000  # maximum number of characters that are kept of an an
 PAID = ("timeout", "garbage")  # kinds of failures for which the endpoint may still charge tokens
 MOST_REASON = 500  # maximum number of characters of an error's reason
 MOST_TOKENS = 10_000_000  # maximum number of tokens of one message
-BYTES_OF_TOKEN, MOST_BYTES_OF_TOKEN = 4, 16  # usual number of bytes per token; upper bound of the mean
+BYTES_OF_TOKEN, MOST_BYTES_OF_TOKEN = 4, 16  # usual number of bytes per token; upper bound on the mean
 _FENCED = re.compile(r"```[\w-]*\n(.*?)```", re.DOTALL)
 _SCHEMA = {
     "type": "object",
@@ -135,7 +135,7 @@ class Endpoint:
         return Answer(text, plan_in(text), tokens_in, tokens_out)
 
     def _refusal(self, reply: Reply) -> EndpointError:
-        """Return the error for a reply whose status is not success."""
+        """Return the error for a reply whose status does not indicate success."""
         kind = "429" if reply.status == 429 else "5xx" if reply.status >= 500 else "refused"
         where = " (redirects are not followed: set base_url)" if 300 <= reply.status < 400 else ""
         said = reply.body.decode(errors="replace")

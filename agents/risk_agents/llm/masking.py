@@ -1,4 +1,4 @@
-"""Mask a key in untrusted text: replace every recognisable part of the key."""
+"""Mask a key in untrusted text: replace every recognisable substring of the key."""
 
 import base64
 from collections.abc import Iterator
@@ -6,15 +6,16 @@ from functools import lru_cache
 from typing import Any
 from urllib.parse import quote
 
-SHORTEST = 8  # length of the shortest part that is masked; a shorter key is a placeholder, and is not masked
+# Length of the shortest substring that is masked; a shorter key is a placeholder, and is not masked
+SHORTEST = 8
 MASK = "[key]"
 _LETTERS = ("%%%02x", "\\u%04x", "\\x%02x", "&#%d;", "&#x%x;")  # encodings of a single letter
 
 
 def masked(words: str, key: str) -> str:
-    """Mask every part of the key in a string, plain, reversed or encoded, in upper or lower case.
+    """Mask substrings of the key in a string: plain, reversed or encoded, in upper or lower case.
 
-    A part that is masked has at least `SHORTEST` characters.
+    Every substring with at least `SHORTEST` characters is masked.
     """
     parts, lowered = _parts(key), words.lower()
     if len(lowered) != len(words):  # a few letters change their length in lower case
@@ -40,9 +41,10 @@ def masked_values(value: Any, key: str) -> Any:
 
 @lru_cache(maxsize=16)
 def _parts(key: str) -> frozenset[str]:
-    """Return all parts of `SHORTEST` characters of the key, the reversed key and their encodings.
+    """Return the substrings of length `SHORTEST` of the key, the reversed key and their encodings.
 
-    The set also contains each part in lower case. The set is empty if the key is shorter than `SHORTEST`.
+    The set also contains each substring in lower case. If the key is shorter than `SHORTEST`, the set is
+    empty.
     """
     if len(key) < SHORTEST:
         return frozenset()
@@ -52,7 +54,7 @@ def _parts(key: str) -> frozenset[str]:
 
 
 def _encodings(key: str) -> Iterator[str]:
-    """Yield the key as Python, JSON, HTML and URLs encode it, in hexadecimal, and in base64 per offset."""
+    """Yield the key as encoded in Python, JSON, HTML, URLs, hexadecimal, and base64 at each offset."""
     data = key.encode(errors="replace")
     yield from (key, ascii(key)[1:-1], quote(key, safe=""), data.hex())
     for form in _LETTERS:

@@ -71,7 +71,7 @@ class Settings:
         return os.environ.get(self.key_variable, "").strip()
 
     def without_key(self, words: str) -> str:
-        """Return a string in which every part of the key is masked."""
+        """Return a string in which all substrings of the key are masked (`masked`)."""
         return masked(words, self.key)
 
     def price(self, tokens_in: int, tokens_out: int) -> float:

@@ -1,9 +1,9 @@
 """Kernels that replay games and add up the luck of battles and cards (see `luck`).
 
 The luck of an event is the value of its outcome minus the mean value of all its possible outcomes. The value
-is the estimated win probability of the seat in turn, which may attack again. The value of a battle in
-progress is the mean value of its ends, if the attack continues to the end. Values depend only on the state
-before the event and on the outcome. The expected luck is therefore 0 for any players and any estimate.
+is the estimated win probability of the seat whose turn it is. This seat may attack again. The value of a
+battle in progress is the mean value of its ends if the attack continues to the end. Values depend only on the
+state before the event and on the outcome. The expected luck is therefore 0 for any players and any estimate.
 
 An end of a battle is a number of troops left: the attacker's troops if the territory falls, otherwise the
 defender's troops.
@@ -61,8 +61,8 @@ class Tools(NamedTuple):
 class Events(NamedTuple):
     """Events of one game; with arrays of 0 rows, no event is recorded."""
 
-    facts: Any  # int64 (E, 5): kind, number of actions so far, seat in turn, source, target
-    luck: Any  # float64 (E,): luck of the seat in turn
+    facts: Any  # int64 (E, 5): kind, number of actions so far, seat whose turn it is, source, target
+    luck: Any  # float64 (E,): luck of the seat whose turn it is
 
 
 @vectorized_entry_point
@@ -188,7 +188,7 @@ def die_luck(game, board, rules, action, tools):
 
 @inlined
 def clear_chances(attackers, defenders, chances):
-    """Clear the probabilities of all armies that a battle can leave."""
+    """Clear the probabilities of all army sizes that a battle can leave."""
     for a in range(attackers + 1):
         for d in range(defenders + 1):
             chances[a, d] = 0.0
@@ -273,7 +273,7 @@ def likely_ends(chances, most):
 
 @kernel
 def value_of_end(board, rules, side, left, tools):
-    """Return the win probability of the seat in turn if the battle left `left` troops.
+    """Return the win probability of the seat whose turn it is if the battle left `left` troops.
 
     After a capture, all movable troops occupy the territory, unless only the source has enemy neighbours.
     """

@@ -4,9 +4,9 @@
     meter.luck(meter.begun(seeds), actions)  # float64 (k, 2): the luck of both seats in each of k games
 
 The result of a seat minus its luck is the result without luck. The expected luck is 0, so the mean of results
-without luck estimates the win rate. Results without luck have a smaller variance, so fewer games show a
-difference. The method is the control variate for chance of AIVAT (Burch et al. 2018; White and Bowling 2009),
-with weight 1.
+without luck estimates the win rate. Results without luck have a smaller variance, so fewer games are needed
+to show a difference. The method is the control variate for chance of AIVAT (Burch et al. 2018; White and
+Bowling 2009), with weight 1.
 
 The probabilities come from a learned value (VALUE). Luck is therefore known only in games that this value
 covers: games of two players on the classic map. With three or more players, the method saves too few games
@@ -44,7 +44,7 @@ class LuckEvent(NamedTuple):
 
     kind: str  # one of KINDS
     actions: int  # number of actions before the event, without forced actions
-    seat: int  # seat in turn
+    seat: int  # seat whose turn it is
     source: int  # attacking territory; -1 for a card
     target: int  # attacked territory; -1 for a card
     luck: float  # change of the seat's win probability; the other seat's luck is -`luck`
@@ -141,8 +141,8 @@ class LuckMeter:
         records = np.ascontiguousarray(games)
         if records.dtype != self._tools.games.dtype or records.shape != (len(actions),):
             raise ValueError(
-                f"games have shape {records.shape}: must be {len(actions)} game records of this map's size "
-                "class, one for each list of actions"
+                f"games have shape {records.shape}: {len(actions)} game records of this map's size class are "
+                "needed, one for each list of actions"
             )
         counts = np.array([len(of_game) for of_game in actions], np.int64)
         played = np.zeros((len(counts), int(counts.max(initial=0))), np.int32)

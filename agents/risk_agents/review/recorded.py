@@ -26,7 +26,7 @@ class RecordedTurn:
 
 @dataclass(frozen=True)
 class Decision:
-    """A decision of the seat in turn, with the facts by which a similar situation is recognised."""
+    """A decision of the seat whose turn it is, with the facts by which a similar situation is recognised."""
 
     phase: int
     owners: Array  # owner of each territory (T,)
@@ -72,7 +72,7 @@ class _Walk:
     def _note(self, action: int) -> None:
         """Add a decision to the current turn. If the decision begins a turn, add the turn first.
 
-        Decisions in the set-up, and decisions of other seats than the seat in turn, are not added.
+        Decisions in the set-up are not added, nor are decisions of seats whose turn it is not.
         """
         game = self._games[0]
         now = int(game["round_number"]), int(game["turn"])

@@ -4,8 +4,8 @@
 * The luck of a battle or card is the value of its outcome minus the mean value of all outcomes. A value
   function, the judge, evaluates the position that follows if the turn ends right after the event.
 * The loss of a turn is the chance after the best plan minus the chance after the turn as it was played. Both
-  chances come from the same samples, in which dice, cards and hidden facts are drawn again. Some samples
-  choose the plan. Other samples measure the loss, so that the loss does not contain the luck of the choice.
+  chances come from the same samples, in which dice, cards and hidden facts are drawn again. Some samples are
+  used to choose the plan, and others to measure the loss. The loss therefore contains no luck of the choice.
 * A turn is reported only if rollouts to the end of the game, in new samples, confirm the loss.
 """
 
@@ -243,10 +243,10 @@ class Reviewer:
     # ---------------------------------------------------------------------------------- losses
 
     def _search(self, turn: RecordedTurn, budget: Budget, number: int) -> Candidate | None:
-        """Compare a turn with all plans. Return None if the seat decided nothing.
+        """Compare a turn with all plans. Return None if the seat made no decision.
 
-        The first samples choose FINALISTS plans. The plan that is best in one half of the other samples is
-        compared with the played turn in the other half.
+        The first samples are used to choose FINALISTS plans. The plan that is best in one half of the other
+        samples is compared with the played turn in the other half.
         """
         if not turn.decisions:
             return None

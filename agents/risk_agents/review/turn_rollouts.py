@@ -32,7 +32,7 @@ class TurnRollouts(Rollouts):
 
     @property
     def rules(self) -> Rules:
-        """Rules of the rollouts, with a limit of rounds."""
+        """Rules of the rollouts, with a maximum number of rounds."""
         return self._batch.rules
 
     @property

@@ -313,8 +313,8 @@ def usual_action(game, board, rules, seat):
     """Return the usual action in a phase, or NONE for CLAIM, CAPITAL, DRAFT, ATTACK and OCCUPY.
 
     All troops are drafted to one territory. The fortify move takes all troops from the largest inland stack
-    to the most outnumbered territory. Sets are traded at once. The attack is a blitz if this is legal,
-    otherwise the largest number of dice is rolled.
+    to the most outnumbered territory. Sets are traded at once. The attack is a blitz if this is legal.
+    Otherwise, the largest number of dice is rolled.
     """
     phase = game.phase
     if phase == Phase.DRAFT_AMOUNT:

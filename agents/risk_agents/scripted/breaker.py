@@ -44,7 +44,7 @@ def choose(games, boards, rules, lanes, randoms, memory, actions):
 
 @kernel
 def break_threats(game, board, rules, seat, memory, seen):
-    """Return the action in the current phase: the action of `hunt`, a response to threats, or `grow`."""
+    """Return the action in the current phase: that of `hunt`, a response to threats, or that of `grow`."""
     action = hunt(game, board, rules, seat, memory, seen)
     if action != NONE:
         return action
@@ -143,7 +143,7 @@ def best_attack(game, board, rules, seat):
 
 @kernel
 def is_thin(game, board, rules, seat, leader):
-    """Return True if the seat has fewer troops than half the sum of troops and next draft of `leader`."""
+    """Return True if the seat has fewer than half as many troops as `leader` has with its next draft."""
     power = total_troops(game, leader) + troops_due(game, board, rules, leader)
     return 2 * total_troops(game, seat) < power
 

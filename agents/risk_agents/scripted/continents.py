@@ -10,9 +10,9 @@ from risk_env.core.position import holds_continent, troops_on
 
 @kernel
 def continent_ratio(game, board, seat, continent):
-    """Return the ratio of the seat's troops in and near a continent to other troops, weighted by the bonus.
+    """Return the ratio of the seat's troops in and near a continent to all other troops in the continent.
 
-    The ratio is 0 if the seat holds the whole continent.
+    The ratio is weighted by the bonus. It is 0 if the seat holds the whole continent.
     """
     own, others, members = 0, 0, 0
     for w in range(len(game.strong)):
@@ -65,7 +65,7 @@ def own_stack_near(game, board, seat, territory, but):
 
 @kernel
 def easiest_continent(game, board, seat):
-    """Return the continent with the best ratio among those that the seat does not hold, or NONE."""
+    """Return the continent with the highest `continent_ratio` that the seat does not hold, or NONE."""
     best, most = NONE, 0.0
     for continent in range(board.num_continents):
         ratio = continent_ratio(game, board, seat, continent)

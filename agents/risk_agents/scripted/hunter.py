@@ -25,7 +25,7 @@ from risk_env.core.types import Deck, Phase
 CAUTION = 0.95  # expected loss of troops per defender when a hunt begins
 HUNGER = 0.2  # reduction of this expected loss during a hunt
 STAR_CARD = 2  # worth of a card of the star deck, in troops
-SPOILS = 8  # worth of having one rival less, in troops
+SPOILS = 8  # worth of having one rival fewer, in troops
 # Columns of the bot's memory
 PREY = 0  # hunted seat plus 1, or 0 without a hunt
 

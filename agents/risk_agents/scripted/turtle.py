@@ -1,8 +1,8 @@
 """`turtle`: spreads its troops so that no border is weak, and waits.
 
 `turtle` drafts first to the territory whose guard lacks the most troops. With a large majority, it captures
-one territory per turn for the card, but never with the guards of its borders. `turtle` keeps its sets of
-cards, and wins late, after its rivals have weakened each other.
+one territory per turn for the card, and leaves guards behind. `turtle` keeps its sets of cards, and wins
+late, after its rivals have weakened each other.
 """
 
 from risk_agents.scripted.style import Style, bot

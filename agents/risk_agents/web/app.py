@@ -1,7 +1,8 @@
 """Addresses of the server: the lobby, the pages of games, and a WebSocket for every browser.
 
 The server checks all actions. A browser watches or plays. To play, the browser sends the secret of a seat.
-The browser then gets the frames that this seat may see, and may act only in decisions of this seat.
+The browser then gets the state changes (frames) that this seat may see. It may act only in decisions of this
+seat.
 """
 
 import asyncio
@@ -37,7 +38,7 @@ PACKAGE = "risk_agents.web"
 LONGEST_MESSAGE = 4_096  # maximum number of characters of a message on a socket
 MOST_MESSAGES = 20  # maximum number of messages per second on one socket
 MOST_SOCKETS = 500
-MOST_REQUESTS, BURST = 20, 200  # maximum numbers of requests of an address, per second and in a burst
+MOST_REQUESTS, BURST = 20, 200  # maximum numbers of requests from one address, per second and in a burst
 MOST_POSTS = 6  # maximum number of concurrent POST requests per address
 PATIENCE = 10.0  # time limit for the first message of a browser, in seconds
 TRY_AGAIN_LATER = 1013  # close code of a WebSocket if the server is busy
@@ -249,7 +250,7 @@ async def _send(socket: WebSocket, message: str) -> None:
 
 
 async def _send_frames(socket: WebSocket, table: BrowserTable, viewer: int, sent: int) -> None:
-    """Send the facts of the game, and new frames and the viewer's decision whenever the game changes."""
+    """Send the facts of the game once; then send new frames and the viewer's decision after each change."""
     await _send(socket, json.dumps({"facts": table.facts(viewer)}))
     feed = Feed(table, viewer, sent)
     while True:

@@ -1,4 +1,7 @@
-"""Table for a game on the server, with people and agents at its seats, and the frames of every viewer."""
+"""Game on the server, with people and agents at its seats, and the frames of every viewer.
+
+A frame is a JSON object with the changes of the state and the events that a viewer may see.
+"""
 
 from __future__ import annotations
 
@@ -169,7 +172,7 @@ class BrowserTable(Match):
         self._decisions: dict[int, list[int]] = {seat: [] for seat in self._frames}
         self._unseen: dict[int, list[str]] = {seat: [] for seat in self._frames}  # frames not yet shown
         self.bytes = 0  # size of all frames
-        self.held_back: set[int] = set()  # viewers who currently get no messages
+        self.held_back: set[int] = set()  # viewers who currently get no new frames
         self._answers = [0] * self.game.num_players  # number of earlier decisions, by seat
         self._answer: asyncio.Future[int] | None = None
         self._plans = {seat: ActionPlan(seat) for seat in self.people}
@@ -204,7 +207,7 @@ class BrowserTable(Match):
 
     @property
     def people(self) -> list[int]:
-        """Seats of people."""
+        """Seats that people play."""
         return [seat for seat, player in enumerate(self.setting.game.players) if player == HUMAN]
 
     @property
@@ -438,7 +441,7 @@ class BrowserTable(Match):
         return action
 
     def set_pace(self, seconds: float) -> None:
-        """Set the pause between two decisions of agents, and limit it to FASTEST ... SLOWEST seconds.
+        """Set the pause between two decisions of agents, clipped to the range from FASTEST to SLOWEST.
 
         Raises Refused if `seconds` is NaN.
         """
@@ -521,9 +524,9 @@ class BrowserTable(Match):
         """Return the game at the first decision after a frame of a viewer.
 
         Raises Refused for an unknown frame, and if the viewer may not continue from this moment. If the game
-        is over or only agents play, everybody may continue. Otherwise only people at seats may continue, but
-        not from a moment in which another seat picks a headquarters. In this case, all facts that the viewer
-        does not know are drawn again in the result.
+        is over or only agents play, everybody may continue. Otherwise a viewer needs a seat, and may not
+        continue while another seat picks a headquarters. All facts that this viewer does not know are then
+        drawn again in the result.
         """
         if not 0 <= frame < len(self._decisions[viewer]):
             raise Refused(f"frame={frame}: must be from 0 to {len(self._decisions[viewer]) - 1} in this game")
@@ -582,7 +585,7 @@ def _seated(saved: SavedGame) -> list[Agent | None]:
 
 
 class Feed:
-    """Messages for one viewer, who has already got `sent` frames."""
+    """Messages for one viewer, who has already received `sent` frames."""
 
     def __init__(self, table: BrowserTable, viewer: int, sent: int = 0) -> None:
         self._table, self._viewer = table, viewer

@@ -60,7 +60,7 @@ def _parser() -> argparse.ArgumentParser:
         "--from",
         metavar="FILE",
         dest="source",
-        help="show a recorded game from a file that `replay` can read; people can play on from its moments",
+        help="show a recorded game from a file that `replay` can read; people can continue from any moment",
     )
     add("--game", type=int, metavar="N", help="with --from: number of the game in the tournament")
     add("--at", type=int, metavar="N", help="with --from: first step to show")

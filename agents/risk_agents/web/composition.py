@@ -1,8 +1,8 @@
 """Composition of a part of a turn without dice: the choices are played only after the player confirms them.
 
 A composition first plays the choices on a copy of the game, so each choice can be undone. The composition
-ends before chance, another seat's decision, or another part of the turn. The player sees nothing beyond this
-end.
+ends before a random result, another seat's decision, or another part of the turn. The player sees nothing
+beyond this end.
 """
 
 from __future__ import annotations

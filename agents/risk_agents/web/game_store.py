@@ -73,7 +73,7 @@ class GameStore:
     def _used(self, error_type: type[ValueError]) -> Iterator[Callable[..., sqlite3.Cursor]]:
         """Yield the database's `execute` to one thread at a time.
 
-        After an error of the database, rolls back and raises `error_type`.
+        After a database error, rolls back the transaction and raises `error_type`.
         """
         with self._lock:
             try:

@@ -1,4 +1,7 @@
-"""Lobby: all games of a server. Browsers begin games, and saved games continue after a restart."""
+"""Lobby: all games of a server. Browsers begin games, and saved games continue after a restart.
+
+The table of a game is its `BrowserTable`, which exists while the game is open.
+"""
 
 import asyncio
 import hashlib
@@ -469,7 +472,7 @@ def _list(wish: dict[str, Any], name: str, most: int) -> list[Any]:
 
 
 def _names(players: list[str]) -> list[str]:
-    """Return a name for each seat: `Player` and the seat for people, the spec for agents.
+    """Return a name for each seat: `Player` and the number of the seat for people, the spec for agents.
 
     If a name occurs several times, the number of the seat is added.
     """

@@ -142,9 +142,9 @@ def _sign(name: str, place: Point, colour: str, scale: float) -> str:
 
 
 def _longest_way(board: Board, own: Sequence[int], most: int) -> list[int]:
-    """Return the longest way over land that is a shortest way between two of the territories `own`.
+    """Return the longest of the shortest land paths between two of the territories `own`.
 
-    The way stays in `own`, and crosses at most `most` borders.
+    A path stays in `own`, and crosses at most `most` borders.
     """
     touching, longest = geometry_of(board).touching, list[int]()
     for start in own:

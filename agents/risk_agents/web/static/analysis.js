@@ -68,7 +68,7 @@ class Analysis {
     if (found && request === this.request) this.begin(found, names);
   }
 
-  /** Begin with a position of the server, as the root of a new tree. */
+  /** Begin with a position from the server, as the root of a new tree. */
   begin(found, names) {
     this.setUp(
       found,
@@ -345,7 +345,7 @@ class Analysis {
       });
       if (asked !== this.asked) return;
       const left = `${attacker_left.toFixed(1)} attackers and ${defender_left.toFixed(1)} defenders`;
-      write(byId("odds"), `A blitz captures the territory: ${percent(win)}. On average ${left} are left.`);
+      write(byId("odds"), `A blitz captures the territory: ${percent(win)}. On average, ${left} are left.`);
     } catch ({ message }) {
       if (asked === this.asked) write(byId("odds"), message);
     }

@@ -1,4 +1,4 @@
-// The editor of the analysis board: owner and troops of territories, cards, the player in turn.
+// The editor of the analysis board: owner and troops of territories, cards, and the player whose turn it is.
 
 import { element, write } from "risk/dom";
 import { plural } from "risk/words";

@@ -147,7 +147,7 @@ const ADVICE = {
   occupy: () => [
     4,
     "The territory is yours. Move most of the troops into it, so that they can attack again. " +
-      "A territory with only your own neighbours needs a single troop.",
+      "A territory that borders only your own territories needs a single troop.",
   ],
   again: () => [
     4,

@@ -19,7 +19,7 @@ export class News {
     before.after(this.node);
   }
 
-  /** Take the events of new frames. The end of a turn announces the turn. */
+  /** Take the events of new frames. When a turn of another player ends, announce the turn. */
   add(frames) {
     for (const event of frames.flatMap(([, events]) => events)) {
       this.events.push(event);

@@ -29,7 +29,7 @@ export class Asker {
     this.words = ""; // status without a question, or the reason for a refusal
     this.isPast = false; // true if the board shows an earlier moment
     this.source = null; // source of the attack, chosen by the first click
-    this.picked = null; // answer that a finger has touched once
+    this.picked = null; // answer whose territory has been touched once
     this.hadFocus = false; // true if the keyboard focus was in the question before its buttons were replaced
     this.hasOdds = false; // true if the board shows odds of attacks
     this.drawn = () => {}; // called when the question has been drawn
@@ -488,7 +488,7 @@ const HINTS = {
   DEPLOY: "The players take turns until all troops are placed.",
   DEPLOY_NEUTRAL: "The neutral army defends itself and never attacks.",
   HEADQUARTERS: "Your choice stays secret until all players have chosen.",
-  BONUS: "A traded card that shows your own territory gives it two more troops.",
+  BONUS: "If a traded card shows a territory that you own, this territory gets two more troops.",
   DRAFT: "Every turn begins with new troops. Click the territories that get them.",
   DRAFT_AMOUNT: "The rest can go to other territories.",
   ATTACK: "Choose your territory, then its neighbour. Every turn in which you take a territory earns a card.",

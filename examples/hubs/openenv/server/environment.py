@@ -10,7 +10,7 @@ from ..models import RiskAction, RiskObservation
 
 
 class RiskEnvironment(Environment[RiskAction, RiskObservation, State]):
-    """A game in words. From game to game, the learner changes seats. Compiled bots play the other seats."""
+    """A game in words. The learner changes seats after every game. Compiled bots play all other seats."""
 
     SUPPORTS_CONCURRENT_SESSIONS = True
 
@@ -21,7 +21,7 @@ class RiskEnvironment(Environment[RiskAction, RiskObservation, State]):
     def reset(
         self, seed: int | None = None, episode_id: str | None = None, **options: Any
     ) -> RiskObservation:
-        """Begin an episode. Without `seed`, begin the next game of the last seed."""
+        """Begin an episode. Without `seed`, begin the next game in the series of the last seed."""
         text, info = self._env.reset(seed)
         self._state = State(episode_id=episode_id, step_count=0)
         return RiskObservation(text=text, info=info)
