@@ -201,8 +201,8 @@ to three significant digits.
 
 ## Method
 
-* **Decisions.** The tables count decisions with two or more legal actions. The engine plays forced
-  actions and dice, which take time but are not counted.
+* **Decisions.** The tables count decisions. Forced actions and dice, which the engine plays, take time but
+  are not counted.
 * **Random play.** Every action is drawn uniformly from the legal actions, so that the speed does not
   depend on an agent. Random games are long; games between other players have fewer decisions
   ([below](#whole-games)).
@@ -306,7 +306,7 @@ def _scaling() -> str:
 
 
 def _ray_and_processes(rows: Sequence[dict[str, Any]], shown: Mapping[str, str]) -> str:
-    """Return lines that compare Ray workers with as many local processes in the same rounds."""
+    """Return lines that compare Ray workers with the same number of local processes."""
     compared = [
         (row["kind"], *(_with_interval(row["of_processes"][name]) for name in shown.values()))
         for row in rows
@@ -328,7 +328,7 @@ def _with_interval(row: dict[str, float]) -> str:
 
 RAY = """
 The next table shows the speed of Ray workers divided by the speed of the same number of local processes.
-Both were measured in alternating windows (medians with 95 % intervals):
+Both were measured in alternating windows (medians with 95 % confidence intervals):
 """
 
 SCALING = """
@@ -339,7 +339,7 @@ the *driver* (the main process) share a core with a worker. The load of the mach
 {load:g}. The rates above are per second of wall time, so other processes reduce the rates.
 
 The estimates below are computed from CPU time. A game takes {us:.0f} µs in the driver, so one driver can
-supply {cores:,.0f} cores. The learner uses one of the cores.
+keep {cores:,.0f} cores busy. The learner uses one of the cores.
 """
 
 
