@@ -306,7 +306,7 @@ def _scaling() -> str:
 
 
 def _ray_and_processes(rows: Sequence[dict[str, Any]], shown: Mapping[str, str]) -> str:
-    """Return lines that compare Ray workers with as many local processes in the same rounds."""
+    """Return lines that compare Ray workers with the same number of local processes."""
     compared = [
         (row["kind"], *(_with_interval(row["of_processes"][name]) for name in shown.values()))
         for row in rows
@@ -339,7 +339,7 @@ the *driver* (the main process) share a core with a worker. The load average of 
 {load:g}. The rates above are per second of wall time, so other processes reduce the rates.
 
 The estimates below are computed from CPU time. A game takes {us:.0f} µs in the driver, so one driver can
-supply {cores:,.0f} cores. The learner uses one of the cores.
+keep {cores:,.0f} cores busy. The learner uses one of the cores.
 """
 
 
