@@ -1,13 +1,13 @@
-"""Instruction counts of fixed pieces of work, by valgrind's callgrind: `python -m benchmarks.instructions`.
+"""Instruction counts of fixed pieces of work, from Valgrind's Callgrind: `python -m benchmarks.instructions`.
 
 A count of instructions, unlike a time, does not depend on other processes. Even on a shared machine, a change
 of 3 % is therefore measurable. Kernels are compiled for one fixed processor (PROCESSOR), with a separate
 cache. instructions.json contains the counts of each version, and docs/speed.md shows these counts
 (`make docs`).
 
-`--check` (`make bench-check`) compares the counts with those of the last record, and fails if a piece
-of work needs over 3 % more instructions. `--record` stores the counts for the present version. The
-command needs valgrind on x86-64.
+`--check` (`make bench-check`) compares the counts with the counts of the last record, and fails if a piece of
+work needs over 3 % more instructions. `--record` stores the counts for the present version. The command needs
+Valgrind on x86-64.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ def batch_steps(observation: str | None) -> Work:
 
 
 def bot_games() -> Work:
-    """Return a function that plays ten games between three growers."""
+    """Return a function that plays ten games between three copies of `grower`."""
     from risk_env import GameBatch, Rules
 
     batch = GameBatch(Rules.preset("classic", 3, profile="fast"), num_games=10, seed=SEED)
@@ -70,7 +70,7 @@ def bot_games() -> Work:
 
 
 def single_game() -> Work:
-    """Return a function that plays 300 decisions of one `Game`, and lists the legal actions at each."""
+    """Return a function that lists the legal actions and plays an action, 300 times, in one `Game`."""
     from risk_env import Game
 
     game = Game("classic", profile="fast", seed=SEED)

@@ -171,7 +171,7 @@ class Positions:
         wanted = {name: (np.dtype(dtype), (count,)) for name, dtype in POSITION_TYPES.items()}
         wanted["features"] = np.dtype(np.float16), (count, columns)
         if {name: (values.dtype, values.shape) for name, values in arrays.items()} != wanted:
-            raise ValueError(f"{path.name} does not contain positions with {columns} columns of features")
+            raise ValueError(f"{path.name} does not have the arrays of positions with {columns} columns")
         if count and (
             arrays["games"].min() < 0 or not 0 <= arrays["seats"].min() <= arrays["seats"].max() < MAX_SEATS
         ):
