@@ -2,7 +2,7 @@
 
 In every game, `beam` plays one seat with the present weights plus random perturbations. Bots drawn from
 OPPONENTS play the other seats. After each round, a linear regression of the results on the perturbations
-estimates a slope for each weight, and the present weights move along the slopes. The more certain a slope,
+estimates a slope for each weight. The present weights then move along the slopes. The more certain a slope,
 the larger the step (an evolution strategy with mirrored sampling; Salimans et al. 2017).
 
     python -m research.tune_beam [--players 3] [--preset classic] [--rounds 16] [--games 800] [--seed 1] ...

@@ -279,14 +279,14 @@ def _add_several(parser: argparse.ArgumentParser) -> None:
     add(
         "--against",
         metavar="AGENT",
-        help="train an exploiter of AGENT, which plays all other seats, and print the gain over the even "
-        "share of wins; with --resume, allow the run to start AGENT",
+        help="train an exploiter of AGENT, which plays all other seats, and print the exploiter's gain; with "
+        "--resume, allow the run to start AGENT",
     )
     add(
         "--responses",
         metavar="FILE",
-        help="train, or continue, rounds of exploiters (settings in FILE, .yml); each round trains an "
-        "exploiter of the current agent, then a state value on games with all exploiters",
+        help="train an agent against its exploiters, round after round, with the settings in FILE (.yml), or "
+        "continue the rounds",
     )
 
 

@@ -66,8 +66,8 @@ def advantages(rollout: Rollout, gamma: float, gae_lambda: float) -> tuple[Array
     """Return generalised advantage estimates (GAE), float32 (T, N), and a mask, bool (T, N).
 
     The estimates are computed along each seat's own decisions. The mask is True where the advantage is known.
-    The advantage of a seat's last decision in a rollout is known only if the seat decides next, or if the
-    seat is eliminated or the game ends before its next decision.
+    The advantage of a seat's last decision in a rollout is known only if the seat decides next, has been
+    eliminated or has finished its game.
     """
     T, N = rollout.actions.shape
     lanes = np.arange(N)

@@ -239,7 +239,7 @@ class Run(ABC):
 
         `length` replaces the configured number of steps, and `device` the configured device. `named` are the
         specs of opponents that may run code. Raises ValueError if the folder has no checkpoint of this
-        version, if the machine lacks the device, or if an opponent is not allowed to run its code.
+        version, if the device is missing, or if an opponent may not run its code.
         """
         state = load_checkpoint(folder)
         changes = {cls.CONFIG.LENGTH: length, "device": device}
