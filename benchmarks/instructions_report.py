@@ -15,8 +15,9 @@ PAGE = """# Speed over versions
 `make docs` generates this page from `benchmarks/instructions.json`.
 
 The table shows the number of instructions of fixed pieces of work, in millions. Valgrind counts the
-instructions. Other processes do not change the counts, so small changes show on any machine. Counts are not
-times, because memory accesses and branches also cost time. [Benchmarks](benchmarks.md) has times.
+instructions. Other processes do not change the counts, so small changes show on any machine. A count is not a
+measure of time, because time also depends on memory accesses and branches. [Benchmarks](benchmarks.md) has
+times.
 
 ![Instructions of each piece of work, relative to the first version with this work](pictures/speed.svg)
 """

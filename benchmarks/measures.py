@@ -26,7 +26,7 @@ PUFFER_BATCHES = (64, 1024)
 PUFFER_ACTIONS = 256  # number of sets of actions drawn before the clock starts
 LANES_SPREAD = 256  # number of stages of a game; other lanes repeat the stages with other random numbers
 WARM_UP = 20  # number of steps before the clock starts
-PAIRS = 10  # number of pairs of short windows (one thread, two threads) in the time of a pair of windows
+PAIRS = 10  # number of pairs of short windows (one thread, two threads) per pair of usual windows
 OPTIONS: dict[str, Any] = {
     "setup": "random",
     "attack": "choice",

@@ -1,8 +1,8 @@
 """Speed of risk_env and of other libraries in one run: `python -m benchmarks.peers --help`.
 
-The measures (benchmarks/measures.py) run one after another, each in a separate process on one core. Other
-libraries are searched for in this interpreter and in the interpreters given by `--python`. Missing libraries
-are reported.
+The measures (benchmarks/measures.py) run one after another, each in a separate process. Each measure uses one
+core; the measure `threads` uses two. Other libraries are searched for in this interpreter and in the
+interpreters given by `--python`. Missing libraries are reported.
 """
 
 from __future__ import annotations

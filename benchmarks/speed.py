@@ -181,7 +181,7 @@ def typical_length(play: Play) -> int:
 
 
 def sweeps_of(begin: Play, seconds: float) -> int:
-    """Return the number of sweeps that take about `seconds`."""
+    """Return the number of sweeps (steps of every lane) that take about `seconds`."""
     play = begin.copy()
     play.on(CALIBRATION_SWEEPS)
     taken = time_of(lambda: play.on(CALIBRATION_SWEEPS))

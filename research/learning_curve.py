@@ -183,7 +183,7 @@ def draw(record: dict[str, Any], path: Path) -> None:
             panel.axhline(
                 best["won"], color="black", linestyle="--", label=f"{best['name']} instead of the learner"
             )
-        panel.set(title=title, xlabel="minutes of one core", ylabel="games won", ylim=(0, 0.8))
+        panel.set(title=title, xlabel="minutes on one core", ylabel="games won", ylim=(0, 0.8))
         panel.title.set_fontsize("small")
         panel.grid(alpha=0.3)
         panel.legend(fontsize="small")

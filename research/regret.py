@@ -280,7 +280,7 @@ def measured(table: Table, agents: Sequence[str], arguments: argparse.Namespace)
 
 
 def plays(spec: str, table: Table) -> bool:
-    """Return True if an agent plays the games of a `Table`."""
+    """Return True if an agent can play the games of a `Table`."""
     try:
         registry.make(spec).reset(0, table.rules, load_map("classic"), seed=0)
     except ValueError:

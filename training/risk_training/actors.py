@@ -1,13 +1,14 @@
 """Actors: the games of self-play, split into parts that can be played by worker processes.
 
-An update learns from one rollout of each actor. With `staleness: 0`, the latest weights play the rollouts
-while the learner waits. With `staleness: 1`, workers play the rollouts for update k + 1 during update k, with
-the weights from the start of update k.
+An update learns from one rollout of each actor. With `staleness: 0`, the rollouts are played with the latest
+weights while the learner waits. With `staleness: 1`, workers play the rollouts for update k + 1 during update
+k, with the weights from the start of update k.
 
-The settings alone determine the weights that play each rollout. The same seed therefore gives the same run
-with any number of workers, and a killed run resumes exactly. An actor is a set of games, not a process. For
-each rollout, the state of the games is sent to a worker, and the worker returns the new state. If a worker
-fails, no game is lost. With staleness, a worker starts the next rollout without waiting for the learner.
+The settings alone determine which weights are used in each rollout. The same seed therefore gives the same
+run with any number of workers, and a killed run resumes exactly. An actor is a set of games, not a process.
+For each rollout, the state of the games is sent to a worker, and the worker returns the new state. If a
+worker fails, no game is lost. With `staleness: 1`, a worker starts the next rollout without waiting for the
+learner.
 """
 
 from __future__ import annotations

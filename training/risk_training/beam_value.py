@@ -320,7 +320,7 @@ class Trainer(TorchRun):
             self.network.parameters(), weight_decay=config.weight_decay, fused=True
         )
         self.positions: dict[int, Positions] = {}  # latest positions, by number of the round
-        self.ahead: dict[str, Any] | None = None  # weights that play the running round
+        self.ahead: dict[str, Any] | None = None  # weights used in the running round
         self.running: list[Future[Positions]] = []  # chunks of the running round
 
     def update(self) -> Metrics:
@@ -409,7 +409,7 @@ class Trainer(TorchRun):
             path.unlink()
 
     def state_dict(self) -> dict[str, Any]:
-        """Return the run's state, the numbers of the stored rounds, and the weights that play the next round.
+        """Return the run's state, the numbers of the stored rounds, and the weights for the next round.
 
         The positions of each round are in a separate file.
         """

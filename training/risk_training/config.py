@@ -191,7 +191,7 @@ class RunSettings(Settings):
 class NetworkSettings(RunSettings):
     """Settings that the project's own trainers share, in addition to `RunSettings`."""
 
-    # decay of the averaged weights, which play and are written to the file; 0: the weights are not averaged
+    # decay of the averaged weights, which are used in games and written to the file; 0: no averaging
     ema_decay: float = setting(0.0, 0, 0.99999)
 
 

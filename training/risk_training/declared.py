@@ -70,7 +70,7 @@ class Exactly:
 
 @dataclass(frozen=True)
 class ListOf:
-    """A list of `least` to `most` values."""
+    """A list of `least` to `most` values, with one declaration for all values."""
 
     inner: Declared
     least: int = 0

@@ -175,9 +175,8 @@ def train(folder: Path, decisions: int | None, console: Console) -> Path:
 def play(path: Path, agents: Sequence[str], **numbers: int) -> None:
     """Play a tournament, and store the games in `path`.sqlite.
 
-    If matplotlib is installed, the report is written to `path`.html.
-
-    `numbers` are the options `players`, `games` and `seed`.
+    If matplotlib is installed, the report is written to `path`.html. `numbers` are the options `players`,
+    `games` and `seed`.
     """
     named: dict[str, Any] = {"agents": ",".join(agents), **numbers, "workers": os.cpu_count() or 1}
     named["out"] = path.with_suffix(".sqlite")

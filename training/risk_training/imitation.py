@@ -1,8 +1,8 @@
 """The trainer `imitation`: a policy learns the decisions of a compiled bot, the teacher.
 
-A training round plays whole games. Each seat gets the teacher or another bot. The network raises the
-probability of the teacher's actions (behavioural cloning, Pomerleau 1991), and fits the win probability of
-the teacher's seat. Every round plays new games.
+In a training round, whole games are played. Each seat gets the teacher or another bot. The network learns to
+predict the teacher's actions (behavioural cloning, Pomerleau 1991) and the win probability of the teacher's
+seat. Every round plays new games.
 """
 
 from __future__ import annotations

@@ -315,7 +315,7 @@ class TorchRun(Run):
             average.lerp_(values.detach(), 1 - self.config.ema_decay)
 
     def arrays(self) -> dict[str, Array]:
-        """Return copies of the weights that play: the averaged weights, or the network's weights."""
+        """Return copies of the weights to use in games: the averaged weights, or the network's weights."""
         if not self.averages:
             return self.network.arrays()
         return {name: values.cpu().numpy().copy() for name, values in self.averages.items()}

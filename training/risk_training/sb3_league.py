@@ -136,7 +136,7 @@ class LeagueVecEnv(RiskVecEnv):
     def add_snapshot(self, steps: int, policy: Any) -> None:
         """Add the learner's current policy, after `steps` steps, to the league.
 
-        Raises ValueError if the league has bots and `snapshot_share` 0, because such a league draws no
+        Raises ValueError if the league has bots and a `snapshot_share` of 0, because such a league draws no
         snapshots.
         """
         if not self.slots:

@@ -3,7 +3,7 @@
 Besides the files of every run, the folder contains `last.zip`, the policy at the last checkpoint, and
 `best.zip`, the policy of the best evaluation. Both are agents (`risk_agents.make("runs/NAME/best.zip")`), and
 `MaskablePPO.load` reads them too. With the project's own network, `best.npz` contains only the weights of the
-best policy, and plays without Stable-Baselines3.
+best policy. This agent plays without Stable-Baselines3.
 """
 
 from __future__ import annotations

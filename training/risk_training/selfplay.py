@@ -57,7 +57,7 @@ class SelfPlaySettings(NetworkSettings):
     width: int = setting(128, 1, MOST_WIDTH)  # width of the network's trunk
     local: int = setting(32, 1, MOST_WIDTH)  # width of the network's local heads
     actors: int = setting(1, 1, 4096)  # number of actors (`risk_training.actors`)
-    staleness: int = setting(0, 0, 1)  # updates by which the playing weights may lag behind
+    staleness: int = setting(0, 0, 1)  # number of updates by which the actors' weights may lag behind
 
 
 def win_chance(values: torch.Tensor, shaping: float) -> torch.Tensor:

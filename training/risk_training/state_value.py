@@ -1,6 +1,6 @@
 """The trainer `state_value`: each seat's win probability when a turn begins, with two to six players.
 
-Compiled bots play a training round of whole games with every number of players. When a turn begins, another
+In a training round, compiled bots play whole games with every number of players. When a turn begins, another
 bot sometimes replaces the bot of the seat, so that positions are more varied than with one bot. Some seats
 place all their first troops on a random territory, or claim a random continent first. `strategist` may make
 such choices too.
@@ -447,7 +447,7 @@ class Trainer(TorchRun):
     def _play_round(self) -> list[Positions]:
         """Play the next round, and return the positions for each number of players.
 
-        If the network does not play, workers begin the following round.
+        If the network does not play in the games, workers begin the following round.
         """
         config, following = self.config, self.steps + self.config.round_games
         if not self.running:

@@ -19,7 +19,7 @@ MOST_BYTES = 64  # largest size of the file TRACKER_ID, in bytes
 
 
 class Tracker(ABC):
-    """A receiver of the metrics of a run."""
+    """Base class of trackers, which receive the metrics of a run."""
 
     place: Path  # folder that the tracker writes to, for error messages
 
