@@ -159,7 +159,7 @@ def counts_in(dumps: Iterable[str]) -> dict[str, int]:
         if named and total:
             counts[named[1]] = int(total[1])
     if missing := [name for name in WORKS if name not in counts]:
-        raise SystemExit(f"instructions: callgrind has no count of {', '.join(missing)}")
+        raise SystemExit(f"instructions: callgrind has no count for {', '.join(missing)}")
     return {name: counts[name] for name in WORKS}
 
 

@@ -72,7 +72,7 @@ def main(argv: Sequence[str] | None = None) -> None:
 
 
 def measure(work: str, name: str, repeats: int) -> list[dict[str, Any]]:
-    """Return the time with an empty cache and the times of `repeats` runs with a full cache."""
+    """Return two rows: the times with an empty cache, and the shortest times of runs with a full cache."""
     with tempfile.TemporaryDirectory() as folder:
         runs = [run(work, name, Path(folder), number) for number in range(1 + repeats)]
     return [

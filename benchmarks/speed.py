@@ -410,5 +410,5 @@ def first_use_lines(seconds: dict[str, Any]) -> list[str]:
         "",
         *table(("game", "seconds"), rows),
         "",
-        f"The second game has another preset, and compiled {seconds['compiled_by_second']} more kernels.",
+        f"The second game has another preset: {seconds['compiled_by_second']} more kernels were compiled.",
     ]

@@ -220,7 +220,7 @@ def _train(run: Any) -> None:
         bots, games = ", ".join(run.config.league.bots), run.config.n_envs
         print(f"not all opponents are compiled ({bots}): training is slow, with {games} games at a time")
     if run.steps >= run.config.length:
-        print(f"the run is complete after {run.steps:,} {unit}; a larger --steps makes the run longer")
+        print(f"the run is complete after {run.steps:,} {unit}; set a larger --steps to extend the run")
     try:
         with training_bar(run.config.length, run.steps, unit) as show:
             run.train(show)
@@ -279,8 +279,8 @@ def _add_several(parser: argparse.ArgumentParser) -> None:
     add(
         "--against",
         metavar="AGENT",
-        help="train an exploiter of AGENT, which plays all other seats, and print the exploiter's gain; with "
-        "--resume, allow the run to start AGENT",
+        help="train an exploiter, which plays one seat against AGENT in all other seats, and print the "
+        "exploiter's gain; with --resume, allow the run to start AGENT",
     )
     add(
         "--responses",
