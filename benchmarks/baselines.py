@@ -5,12 +5,13 @@
 
 A *cell* is a method with a number of players. The command trains a run for each cell and seed, with the
 configurations in `benchmarks/baseline_configs`. It then measures the weights at the end of each run. All
-cells get their first seed before a cell gets a second seed. If the command is interrupted, the same command
+cells get their first seed before any cell gets a second seed. If the command is interrupted, the same command
 continues; finished runs and finished measurements are kept. A cell is recorded with its finished seeds.
 
 The trained agent plays every seat equally often, and one opponent plays all other seats. The table shows
 percentages of games won: the interquartile mean over seeds, and over seeds and opponents in the column "all".
-Intervals are 95 % intervals of a bootstrap over seeds, stratified by opponent (Agarwal et al. 2021).
+Intervals are 95 % confidence intervals from a bootstrap over seeds, stratified by opponent (Agarwal et al.
+2021).
 """
 
 from __future__ import annotations
@@ -78,11 +79,11 @@ class Job:
 
 
 def main(argv: Sequence[str] | None = None) -> None:
-    """Train and measure all runs that are not finished, print the table, and store it with `--record`."""
+    """Train and measure the unfinished runs, print the table and, if `--record` is given, store the table."""
     parser = documented_parser(__doc__)
     add = parser.add_argument
     names, players = ",".join(METHODS), ",".join(map(str, PLAYERS))
-    add("--methods", default=names, metavar="A,B,...", help="methods (default: %(default)s)")
+    add("--methods", default=names, metavar="A,B,...", help="methods to train (default: %(default)s)")
     add("--players", default=players, metavar="N,M,...", help="numbers of players (default: %(default)s)")
     add("--seeds", type=at_least_one, default=5, metavar="N", help="number of seeds (default: %(default)s)")
     add("--games", type=at_least_one, default=GAMES, metavar="N", help="games per opponent (default: 120)")
@@ -189,7 +190,7 @@ def measure(job: Job, games: int) -> None:
 
 
 def scores_of(job: Job, games: int) -> dict[str, Any]:
-    """Return the wins by opponent that are measured with this number of games."""
+    """Return the number of wins against each opponent that was measured with this number of games."""
     path = job.folder / SCORE
     found = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
     return found if found.get("games") == games else {"games": games, "wins": {}}

@@ -30,7 +30,7 @@ Row = dict[str, Any]
 
 
 def main(argv: Sequence[str] | None = None) -> None:
-    """Print the results of the measurement, and store the results with `--record`."""
+    """Print the results of the measurement and, if `--record` is given, store them."""
     parser = documented_parser(__doc__)
     parser.add_argument(
         "--bots", default=",".join(BOTS), metavar="A,B,...", help="compiled bots (default: %(default)s)"

@@ -62,8 +62,8 @@ def compiled_signatures() -> int:
 def measure(cold: bool = True, warm_runs: int = 3) -> dict[str, Any]:
     """Return the seconds to the end of the first game with an empty and with a warm cache.
 
-    Without `cold`, the time with an empty cache is None. The time with a warm cache is the best of
-    `warm_runs`.
+    Without `cold`, the time with an empty cache is None. The time with a warm cache is the shortest
+    of `warm_runs` runs.
     """
     with tempfile.TemporaryDirectory() as folder:
         empty = run(Path(folder) if cold else None)

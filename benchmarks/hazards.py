@@ -11,7 +11,7 @@ The agent plays every deal from every seat. The other players are drawn from the
   probability. The predictions are sorted and divided into ten groups of equal size. The mean prediction of
   each group is compared with the share of won games.
 
-Intervals are 95 % intervals, by a bootstrap over deals.
+Intervals are 95 % confidence intervals from a bootstrap over deals.
 """
 
 from __future__ import annotations
@@ -58,22 +58,22 @@ class Turn(NamedTuple):
     won: bool  # True if the agent wins the game
 
 
-# Tests for kinds of states after a turn, by name of the kind
+# Tests for kinds of states after a turn, by kind
 KINDS: dict[str, Callable[[Array], Array]] = {
     "all turns": lambda turns: turns["cards"] >= 0,
     f"{MANY_CARDS} or more cards": lambda turns: turns["cards"] >= MANY_CARDS,
     f"fewer than {MANY_CARDS} cards": lambda turns: turns["cards"] < MANY_CARDS,
-    f"over {SINGLE_SHARE:.0%} single troops": lambda turns: turns["singles"] > SINGLE_SHARE,
-    f"at most {SINGLE_SHARE:.0%} single troops": lambda turns: turns["singles"] <= SINGLE_SHARE,
+    f"one troop on over {SINGLE_SHARE:.0%} of territories": lambda turns: turns["singles"] > SINGLE_SHARE,
+    f"one troop on at most {SINGLE_SHARE:.0%} of territories": lambda turns: turns["singles"] <= SINGLE_SHARE,
 }
 
 
 def main(argv: Sequence[str] | None = None) -> None:
-    """Play the games, print the report, and store the report with `--record`."""
+    """Play the games, print the report and, if `--record` is given, store the report."""
     parser = documented_parser(__doc__)
     parser.add_argument("agent", help="agent to measure: a name, or a spec")
     parser.add_argument(
-        "--field", required=True, metavar="A,B,...", help="players to draw for the other seats"
+        "--field", required=True, metavar="A,B,...", help="agents from which the other players are drawn"
     )
     add_rules_arguments(parser, FAST, "6")
     parser.add_argument("--deals", type=at_least_one, default=40, help="number of deals (default: 40)")
@@ -182,7 +182,7 @@ def calibration(turns: Array, seed: int) -> list[dict[str, Any]]:
 
 
 def share(turns: Array, values: Floats, seed: int) -> tuple[float, float, float]:
-    """Return the mean of `values`, and its 95 % interval by a bootstrap over the deals of `turns`.
+    """Return the mean of `values`, and its 95 % confidence interval from a bootstrap over the deals.
 
     Without turns, the mean is 0 and the interval is from 0 to 1.
     """

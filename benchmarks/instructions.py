@@ -1,13 +1,13 @@
-"""Instruction counts of fixed pieces of work, by valgrind's callgrind: `python -m benchmarks.instructions`.
+"""Instruction counts of fixed workloads, from Valgrind's Callgrind: `python -m benchmarks.instructions`.
 
 A count of instructions, unlike a time, does not depend on other processes. Even on a shared machine, a change
 of 3 % is therefore measurable. Kernels are compiled for one fixed processor (PROCESSOR), with a separate
 cache. instructions.json contains the counts of each version, and docs/speed.md shows these counts
 (`make docs`).
 
-`--check` (`make bench-check`) compares the counts with those of the last record, and fails if a piece
-of work needs over 3 % more instructions. `--record` stores the counts for the present version. The
-command needs valgrind on x86-64.
+`--check` (`make bench-check`) compares the counts with the counts of the last record, and fails if a
+workload needs over 3 % more instructions. `--record` stores the counts for the present version. The command
+needs Valgrind on x86-64.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ def batch_steps(observation: str | None) -> Work:
 
 
 def bot_games() -> Work:
-    """Return a function that plays ten games between three growers."""
+    """Return a function that plays ten games between three copies of `grower`."""
     from risk_env import GameBatch, Rules
 
     batch = GameBatch(Rules.preset("classic", 3, profile="fast"), num_games=10, seed=SEED)
@@ -70,7 +70,7 @@ def bot_games() -> Work:
 
 
 def single_game() -> Work:
-    """Return a function that plays 300 decisions of one `Game`, and lists the legal actions at each."""
+    """Return a function that lists the legal actions and plays an action, 300 times, in one `Game`."""
     from risk_env import Game
 
     game = Game("classic", profile="fast", seed=SEED)
@@ -123,7 +123,7 @@ class Requester:
 
 
 def run_all() -> None:
-    """Do every piece of work twice, and count the instructions of the second run."""
+    """Run every workload twice, and count the instructions of the second run."""
     request = Requester()
     for name, make in WORKS.items():
         work = make()
@@ -139,7 +139,7 @@ def run_all() -> None:
 
 
 def measure() -> dict[str, int]:
-    """Return the number of instructions of each piece of work."""
+    """Return the number of instructions of each workload."""
     if platform.machine() != "x86_64" or not shutil.which("valgrind"):
         raise SystemExit("instructions: the counts need valgrind (apt-get install valgrind) on x86-64")
     child = (sys.executable, "-m", "benchmarks.instructions", "--run")
@@ -151,7 +151,7 @@ def measure() -> dict[str, int]:
 
 
 def counts_in(dumps: Iterable[str]) -> dict[str, int]:
-    """Return the counts in `dumps`, the contents of callgrind's files, by piece of work."""
+    """Return the counts in `dumps`, the contents of callgrind's files, by workload."""
     counts = {}
     for dump in dumps:
         named = re.search(r"^desc: Trigger: Client Request: (.*)$", dump, re.MULTILINE)
@@ -159,7 +159,7 @@ def counts_in(dumps: Iterable[str]) -> dict[str, int]:
         if named and total:
             counts[named[1]] = int(total[1])
     if missing := [name for name in WORKS if name not in counts]:
-        raise SystemExit(f"instructions: callgrind has no count of {', '.join(missing)}")
+        raise SystemExit(f"instructions: callgrind has no count for {', '.join(missing)}")
     return {name: counts[name] for name in WORKS}
 
 
@@ -208,11 +208,11 @@ def check(before: dict[str, Any], now: dict[str, Any]) -> int:
         (name, f"{count / 1e6:.2f}", f"{100 * growth[name]:+.1f} %" if name in growth else "new")
         for name, count in now["counts"].items()
     ]
-    print("\n".join(table(("work", "million instructions", f"change since {before['version']}"), rows)))
+    print("\n".join(table(("workload", "million instructions", f"change since {before['version']}"), rows)))
     if before["versions"] != now["versions"]:
         print(f"Versions differ: {before['versions']} in the record, {now['versions']} now")
     slower = [name for name, change in growth.items() if change > LIMIT]
-    print(f"work with over {LIMIT:.0%} more instructions: {', '.join(slower) or 'nothing'}")
+    print(f"workloads with over {LIMIT:.0%} more instructions: {', '.join(slower) or 'none'}")
     return 1 if slower else 0
 
 

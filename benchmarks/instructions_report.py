@@ -14,23 +14,25 @@ PAGE = """# Speed over versions
 
 `make docs` generates this page from `benchmarks/instructions.json`.
 
-The table shows the number of instructions of fixed pieces of work, in millions. Valgrind counts the
-instructions. Other processes do not change the counts, so small changes show on any machine. Counts are not
-times, because memory accesses and branches also cost time. [Benchmarks](benchmarks.md) has times.
+The table shows the number of instructions of fixed workloads, in millions. Valgrind counts the instructions.
+Other processes do not affect the counts, so small changes are visible on any machine. A count is not a
+measure of time, because time also depends on memory accesses and branches. [Benchmarks](benchmarks.md) has
+times.
 
-![Instructions of each piece of work, relative to the first version with this work](pictures/speed.svg)
+![Instructions of each workload, relative to the first version with this workload](pictures/speed.svg)
 """
 
 METHOD = f"""
-* `make bench-check` counts again, and fails if a piece of work needs over {100 * LIMIT:.0f} % more
+* `make bench-check` counts again, and fails if a workload needs over {100 * LIMIT:.0f} % more
   instructions than in the last record. The check needs valgrind on x86-64.
 * `python -m benchmarks.instructions --record` stores the counts for the present version. Record the counts
   before a release.
-* Every piece of work runs twice, and only the second run is counted. The kernels are compiled for one
+* Every workload runs twice, and only the second run is counted. The kernels are compiled for one
   processor (`{PROCESSOR}`), so all machines run the same code.
-* Two counts of the same code differed by 0.1 % or less, and by 0.8 % for the games of a compiled bot.
-* Counts depend on the versions of Python, NumPy and Numba. If these versions change, counts can
-  change without a change of risk_env. Each record therefore names the versions.
+* Two counts of the same code differed by 0.8 % for the games of a compiled bot, and by 0.1 % or less for the
+  other workloads.
+* Counts depend on the versions of Python, NumPy and Numba. If these versions change, counts can change even
+  if risk_env does not. Each record therefore names the versions.
 """
 
 
@@ -54,7 +56,7 @@ def _millions(count: int | None) -> str:
 
 
 def picture(records: Sequence[dict[str, Any]]) -> str:
-    """Return the curves as an SVG document: counts relative to the first record of each piece of work."""
+    """Return the curves as an SVG document: counts relative to the first record of each workload."""
     curves = {name: _relative(records, name) for name in WORKS}
     values = [value for curve in curves.values() for _, value in curve]
     low, high = min(1 - SPAN, *values), max(1 + SPAN, *values)

@@ -48,7 +48,7 @@ WORKS: dict[str, tuple[str, ...]] = {
 
 
 def main(argv: Sequence[str] | None = None) -> None:
-    """Print the results of the measurement, and store the results with `--record`."""
+    """Print the results of the measurement and, if `--record` is given, store them."""
     parser = documented_parser(__doc__)
     add = parser.add_argument
     add(
@@ -56,9 +56,10 @@ def main(argv: Sequence[str] | None = None) -> None:
         type=at_least_one,
         default=180,
         metavar="N",
-        help="territories of the map (default: 180)",
+        help="number of territories of the map (default: 180)",
     )
-    add("--repeats", type=at_least_one, default=3, metavar="N", help="runs with a full cache (default: 3)")
+    repeats = "number of runs with a full cache (default: 3)"
+    add("--repeats", type=at_least_one, default=3, metavar="N", help=repeats)
     add("--record", action="store_true", help="store the result in benchmarks/results")
     arguments = parser.parse_args(argv)
     command = ["python", "-m", "benchmarks.large_maps", *(sys.argv[1:] if argv is None else argv)]
@@ -71,7 +72,7 @@ def main(argv: Sequence[str] | None = None) -> None:
 
 
 def measure(work: str, name: str, repeats: int) -> list[dict[str, Any]]:
-    """Return the time with an empty cache and the times of `repeats` runs with a full cache."""
+    """Return two rows: the times with an empty cache, and the shortest times of runs with a full cache."""
     with tempfile.TemporaryDirectory() as folder:
         runs = [run(work, name, Path(folder), number) for number in range(1 + repeats)]
     return [

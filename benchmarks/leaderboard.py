@@ -69,7 +69,7 @@ AGENTS = (
 
 
 def main(argv: Sequence[str] | None = None) -> None:
-    """Play the missing games, print the scores, and store the record with `--record`."""
+    """Play the missing games, print the scores and, if `--record` is given, store the record."""
     parser = documented_parser(__doc__)
     parser.add_argument("folder", type=Path, help="folder of the result files")
     parser.add_argument("--workers", default="1", help="number of worker processes (default: 1)")

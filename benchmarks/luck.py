@@ -5,11 +5,11 @@
 
 Two agents play each deal from both seats. The table shows for each pair:
 
-* won, without luck: the win rate of the first agent, and the rate without luck.
+* won, without luck: the win rate of the first agent, and the win rate without luck.
 * luck ± error: the first agent's mean luck per game, and the standard error over deals. The mean should be
   within about two errors of 0.
-* gain: the variance of a deal's result divided by the variance without luck, with a 95 % interval (bootstrap
-  over deals). For the same precision, a plain win rate needs this many times as many games.
+* gain: the variance of a deal's result divided by the variance without luck, with a 95 % confidence interval
+  (bootstrap over deals). For the same precision, a plain win rate needs this many times as many games.
 * CPU time: time to measure the luck of a game.
 """
 
@@ -50,7 +50,7 @@ Row = dict[str, Any]
 
 
 def main(argv: Sequence[str] | None = None) -> None:
-    """Print the results of the measurement, and store the results with `--record`."""
+    """Print the results of the measurement and, if `--record` is given, store them."""
     parser = documented_parser(__doc__)
     add = parser.add_argument
     pairs = ",".join(PAIRS)
@@ -119,7 +119,7 @@ def of_deals(values: Floats) -> Floats:
 
 
 def interval(plain: Floats, adjusted: Floats, seed: int) -> tuple[float, float]:
-    """Return the 95 % interval of the ratio of variances, by a bootstrap over deals."""
+    """Return the 95 % confidence interval of the ratio of variances, from a bootstrap over deals."""
     chance, gains = np.random.default_rng(seed), []
     for _ in range(SAMPLES):
         drawn = chance.integers(len(plain), size=len(plain))

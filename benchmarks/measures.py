@@ -2,8 +2,9 @@
 
 Each measure runs in a separate process. A measure is a generator of rows. In all measures, the policy is
 uniformly random among the legal actions, and choosing actions is not timed. A step returns everything that a
-learner needs: the next observation and mask, rewards and ends. When a game ends, a new game begins. Each
-library is imported only by its own measure, because no other library is a dependency of risk_env.
+learner needs: the next observation and mask, rewards, and the ends of games. When a game ends, a new game
+begins. Each library is imported only by its own measure, because no other library is a dependency of
+risk_env.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ PUFFER_BATCHES = (64, 1024)
 PUFFER_ACTIONS = 256  # number of sets of actions drawn before the clock starts
 LANES_SPREAD = 256  # number of stages of a game; other lanes repeat the stages with other random numbers
 WARM_UP = 20  # number of steps before the clock starts
-PAIRS = 10  # pairs of short windows (one thread, two threads) in the time of one pair of usual windows
+PAIRS = 10  # number of pairs of short windows (one thread, two threads) per pair of usual windows
 OPTIONS: dict[str, Any] = {
     "setup": "random",
     "attack": "choice",

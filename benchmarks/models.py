@@ -31,7 +31,7 @@ GAMES = ["--players", "2", "--max-rounds", "20", "--option", "setup=random", "--
 
 
 def main(argv: Sequence[str] | None = None) -> None:
-    """Print the results of the measurement, and store the results with `--record`."""
+    """Print the results of the measurement and, if `--record` is given, store them."""
     parser = documented_parser(__doc__)
     parser.add_argument(
         "--games", type=at_least_one, default=64, help="number of simultaneous games (default: %(default)s)"

@@ -2,8 +2,8 @@
 
 Two networks, `grower` and `breaker` play a tournament of two players on the classic map. The networks have
 two hidden layers of 256 units and random weights. The same bots play another tournament without the networks.
-The two tournaments are played in turn, several times, in one process with one thread. The table shows
-decisions per second of CPU time: the median, the smallest and the largest of the repetitions.
+The two tournaments alternate several times, in one process with one thread. The table shows decisions per
+second of CPU time: the median, the smallest and the largest value of the repetitions.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ Row = dict[str, Any]
 
 
 def main(argv: Sequence[str] | None = None) -> None:
-    """Print the results of the measurement, and store the results with `--record`."""
+    """Print the results of the measurement and, if `--record` is given, store them."""
     parser = documented_parser(__doc__)
     add = parser.add_argument
     add(
@@ -90,7 +90,7 @@ def write_network(path: Path, seed: int) -> Path:
 
 
 def measure(configs: dict[str, TournamentConfig], games: int, repeats: int) -> list[Row]:
-    """Play the tournaments in turn, and return a row for each tournament."""
+    """Play the tournaments alternately, and return a row for each tournament."""
     rows: dict[str, list[Row]] = {name: [] for name in configs}
     for _ in range(repeats):
         for name, config in configs.items():

@@ -1,8 +1,8 @@
-"""risk_env and other libraries in one run, one thread each: `python -m benchmarks.peers --help`.
+"""Speed of risk_env and of other libraries in one run: `python -m benchmarks.peers --help`.
 
-The measures (benchmarks/measures.py) run one after another, each in a separate process on one core. Other
-libraries are searched for in this interpreter and in the interpreters given by `--python`. Missing libraries
-are reported.
+The measures (benchmarks/measures.py) run one after another, each in a separate process. Each measure uses one
+core; the measure `threads` uses two. Other libraries are searched for in this interpreter and in the
+interpreters given by `--python`. Missing libraries are reported.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ Row = dict[str, Any]
 
 
 def main(argv: Sequence[str] | None = None) -> None:
-    """Run the measures, print the results, and store the results with `--record`."""
+    """Run the measures, print the results and, if `--record` is given, store them."""
     argv = sys.argv[1:] if argv is None else argv
     arguments = read_arguments(argv)
     if arguments.measure is not None:
@@ -105,7 +105,7 @@ def names_in(text: str) -> tuple[str, ...]:
 
 
 def without_paths(argv: Iterable[str]) -> list[str]:
-    """Return the arguments for a record, with absolute paths cut to their last part."""
+    """Return the arguments for a record, with absolute paths cut to their last component."""
     return [Path(word).name if Path(word).is_absolute() else word for word in argv]
 
 

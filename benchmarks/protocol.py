@@ -47,7 +47,7 @@ Row = dict[str, Any]
 
 
 def main(argv: Sequence[str] | None = None) -> None:
-    """Print the results of the measurement, and store the results with `--record`."""
+    """Print the results of the measurement and, if `--record` is given, store them."""
     parser = documented_parser(__doc__)
     parser.add_argument(
         "--games", type=at_least_one, default=10, help="number of games per form (default: %(default)s)"
@@ -88,7 +88,7 @@ def measure(form: str, games: int, rules: Rules) -> Row:
 
 
 def play(agent: ExternalAgent, rules: Rules, seed: int) -> tuple[int, float, float]:
-    """Play one game; return the number, CPU time and wall time in seconds of the messages to seat 0."""
+    """Play one game; return the number of messages to seat 0, and their CPU and wall time in seconds."""
     match, chance = TimedMatch(rules, "classic", [agent, None, None], seed), Random(seed)
     while match.run() != NOBODY:
         match.step(int(chance.choice(match.game.legal_actions())))
@@ -96,12 +96,12 @@ def play(agent: ExternalAgent, rules: Rules, seed: int) -> tuple[int, float, flo
 
 
 class TimedMatch(Match):
-    """A match that counts the CPU time of its messages."""
+    """A match that measures the CPU time of the queries to its players."""
 
     processor_seconds = 0.0
 
     def query_player(self) -> int:
-        """Return the action of the seat to act, and count the CPU time of the query."""
+        """Return the action of the seat to act, and add the CPU time of the query."""
         start = time.thread_time()
         action = super().query_player()
         self.processor_seconds += time.thread_time() - start

@@ -49,9 +49,9 @@ def pick(game, pickers, lane):
 
 @entry_point
 def play(games, boards, rules, pickers, lanes, sweeps):
-    """Play `sweeps` decisions in each of the lanes (int64, k), or begin a new game if a game is over.
+    """Make `sweeps` steps in each of the lanes (int64, k): a step is a decision, or begins a new game.
 
-    Returns the number of games that began. All other of the `sweeps * k` steps were decisions.
+    Returns the number of games that began. All other steps, of `sweeps * k` in total, were decisions.
     """
     begun = 0
     for _ in range(sweeps):
@@ -89,7 +89,7 @@ def take_census(games, boards, rules, pickers, lanes, sweeps, decisions, forced,
 
 @kernel
 def settle_counted(game, board, rules, forced, events):
-    """Play chance events and forced actions until the next decision or the end, like `core.step.act`."""
+    """Play chance events and forced actions until the next decision or the end of the game, like `act`."""
     while True:
         while is_chance(game):
             play_chance_counted(game, board, rules, events)

@@ -26,7 +26,7 @@ def heading(command: Sequence[str], packages: Iterable[str]) -> dict[str, Any]:
 
 
 def machine() -> dict[str, Any]:
-    """Return the processor, the number of usable cores, the operating system and the load, by name."""
+    """Return a dict with the processor, the number of usable cores, the operating system and the load."""
     return {
         "processor": processor(),
         "cores": len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count(),

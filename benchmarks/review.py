@@ -11,7 +11,7 @@ review. A turn is confirmed if the mean difference is above 0 at a level of 5 % 
 pairs).
 
 Half of the games are played on `classic`, where a learned value evaluates positions, and half on `inner_sea`,
-where a heuristic evaluates positions. The table has a row for each map and each number of players:
+where a heuristic evaluates positions. The table has a row for each map and for each number of players:
 
 * turns, CPU time: mean number of turns of a game, and mean CPU time of a review.
 * reported, confirmed: turns that the reviews report, and turns that the check confirms.

@@ -3,13 +3,13 @@
     python -m benchmarks.robustness beam --games 300
     python -m benchmarks.robustness strategist --players 5 --setups deal --games 100 --out games
 
-A style is a scripted bot that no rollout, plan or training of this project uses. In the games of a style,
-this bot plays all other seats. In the games of the known bots, the other seats are drawn from KNOWN. The gap
-of a style is the win rate against the known bots minus the win rate against the style. If the largest gap is
-small, the agent depends little on the opponents of its training.
+Each style belongs to a scripted bot that no rollout, plan or training of this project uses. In the games of a
+style, this bot plays all other seats. In the games of the known bots, all other players are drawn from KNOWN.
+The gap of a style is the win rate against the known bots minus the win rate against the style. If the largest
+gap is small, the agent depends little on the opponents of its training.
 
-The agent plays every deal from every seat. The games use the profile "fast". Intervals are clustered
-by deals and openings; the interval of a gap combines two intervals (MOVER, Donner and Zou 2012).
+The agent plays every deal from every seat. The games use the profile "fast". Confidence intervals are
+clustered by deals and openings. The interval of a gap combines two intervals (MOVER, Donner and Zou 2012).
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ class TableRows(NamedTuple):
 
 
 def main(argv: Sequence[str] | None = None) -> None:
-    """Play the games, print the report, and store the report with `--record`."""
+    """Play the games, print the report and, if `--record` is given, store the report."""
     arguments = _parser().parse_args(argv)
     command = ["python", "-m", "benchmarks.robustness", *(sys.argv[1:] if argv is None else argv)]
     record = heading(command, PACKAGES)
@@ -94,7 +94,8 @@ def _parser() -> argparse.ArgumentParser:
     parser = documented_parser(__doc__)
     add = parser.add_argument
     add("agent", help="agent to measure: a name, or a spec")
-    add("--styles", default=",".join(STYLES), metavar="A,B,...", help="bots of styles (default: %(default)s)")
+    styles = "bots of the styles (default: %(default)s)"
+    add("--styles", default=",".join(STYLES), metavar="A,B,...", help=styles)
     add("--known", default=",".join(KNOWN), metavar="A,B,...", help="known bots (default: %(default)s)")
     add("--players", default=PLAYERS, metavar="N,...", help="numbers of players (default: %(default)s)")
     add("--setups", default=SETUPS, metavar="NAME,...", help="set-ups (default: %(default)s)")
@@ -164,7 +165,9 @@ def _store(folder: Path | None, config: TournamentConfig) -> Iterator[Store]:
         store = Store.open(path) if path.exists() else Store.create(path, config)
         try:
             if store.config != config:
-                raise ValueError(f"{path} holds games of another agent, seed or map: choose another --out")
+                raise ValueError(
+                    f"{path} holds games of another agent, seed, map or list of bots: choose another --out"
+                )
             yield store
         finally:
             store.close()
@@ -184,7 +187,7 @@ def rows(store: Store, names: Sequence[str]) -> list[Row]:
 
 
 def gap(known: Estimate, style: Estimate) -> Estimate:
-    """Return the difference of two independent win rates, with its 95 % interval."""
+    """Return the difference of two independent win rates, with its 95 % confidence interval."""
     value = known.value - style.value
     low = value - ((known.value - known.low) ** 2 + (style.high - style.value) ** 2) ** 0.5
     high = value + ((known.high - known.value) ** 2 + (style.value - style.low) ** 2) ** 0.5

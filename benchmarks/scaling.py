@@ -72,7 +72,7 @@ Row = dict[str, Any]
 
 
 def main(argv: Sequence[str] | None = None) -> None:
-    """Print the results of the measurement, and store the results with `--record`."""
+    """Print the results of the measurement and, if `--record` is given, store them."""
     arguments = _parser().parse_args(argv)
     torch.set_num_threads(1)
     record = heading(

@@ -63,7 +63,7 @@ class Play(NamedTuple):
         return Play(self.tables, self.games.copy(), self.pickers.copy(), self.lanes)
 
     def on(self, sweeps: int, lanes: Array | None = None) -> int:
-        """Continue these lanes (None: all) for `sweeps` decisions each and return the number of new games."""
+        """Make `sweeps` steps in each of these lanes (None: all), and return the number of new games."""
         return random_play.play(*self.records, self.lanes if lanes is None else lanes, sweeps)
 
     @property
@@ -73,7 +73,7 @@ class Play(NamedTuple):
 
 
 def main(argv: Sequence[str]) -> None:
-    """Run the command `bench`: print the results, and store the results with `--record`."""
+    """Run the command `bench`: print the results and, if `--record` is given, store them."""
     arguments = read_arguments(argv)
     chosen = presets() if arguments.preset == ALL else (arguments.preset,)
     record = heading(["risk-env", "bench", *argv], PACKAGES)
@@ -181,7 +181,7 @@ def typical_length(play: Play) -> int:
 
 
 def sweeps_of(begin: Play, seconds: float) -> int:
-    """Return the number of sweeps that take about `seconds`."""
+    """Return the number of sweeps (steps of every lane) that take about `seconds`."""
     play = begin.copy()
     play.on(CALIBRATION_SWEEPS)
     taken = time_of(lambda: play.on(CALIBRATION_SWEEPS))
@@ -234,7 +234,7 @@ def take_census(begin: Play, sweeps: int) -> Census:
 def rates(runs: Sequence[Run], census: Census) -> dict[str, Any]:
     """Return the rates of the best run.
 
-    The rate of decisions is also returned for the median run, and by CPU time.
+    The rate of decisions is also returned for the median run, and per second of CPU time.
     """
     best, decisions = min(run.wall for run in runs), int(census.decisions.sum())
     return {
@@ -379,7 +379,7 @@ def phase_table(preset: dict[str, Any]) -> list[str]:
 
 
 def what_dominates(preset: dict[str, Any]) -> list[str]:
-    """Return lines on the slowest phases, two parts of a decision, and the effect of sorting by phase."""
+    """Return lines on the slowest phases, the time of a decision and of its parts, and forced actions."""
     rows = preset["phases"]
     top = [f"{row['phase']} {row['share_of_time']:.0%}" for row in rows[:3]]
     alone = ", ".join(f"{name} {ns:.0f} ns" for name, ns in preset["alone_ns"].items())
@@ -410,5 +410,5 @@ def first_use_lines(seconds: dict[str, Any]) -> list[str]:
         "",
         *table(("game", "seconds"), rows),
         "",
-        f"The second game has another preset, and compiled {seconds['compiled_by_second']} more kernels.",
+        f"The second game has another preset: {seconds['compiled_by_second']} more kernels were compiled.",
     ]

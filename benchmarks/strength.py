@@ -1,4 +1,4 @@
-"""Win rate of an agent against players of a field, and the CPU time of the agent's turns.
+"""Win rate of an agent against players drawn from a field, and the CPU time of the agent's turns.
 
     python -m benchmarks.strength strategist --players 6 --field breaker,hunter,beam,planner,grower
 
@@ -65,14 +65,14 @@ class Timed(Agent):
 
 
 def main(argv: Sequence[str] | None = None) -> None:
-    """Play the games, and print the win rate, the 95 % interval (Wilson) and the time of a turn."""
+    """Play the games; print the win rate, its 95 % confidence interval (Wilson) and the time of a turn."""
     parser = documented_parser(__doc__)
     parser.add_argument("agent", help="agent to measure: a name, or a spec")
     parser.add_argument(
         "--field",
         required=True,
         metavar="A,B,...",
-        help="players in the other seats: compiled bots, or kept_out",
+        help="bots from which the other players are drawn: compiled bots, or kept_out",
     )
     add_rules_arguments(parser, FAST, "6")
     parser.add_argument("--games", type=int, default=240, help="number of games (default: 240)")
@@ -94,7 +94,7 @@ def main(argv: Sequence[str] | None = None) -> None:
 def strength(
     spec: str, field: list[str], rules: Rules, board: Board, games: int, seed: int, clock: Clock
 ) -> WinRate:
-    """Return the win rate of an agent in at least `games` games, in every seat of each deal."""
+    """Return the win rate of an agent in at least `games` games; every deal is played from every seat."""
     return win_rate_in_field(lambda: Timed(make(spec), clock), field, rules, board, games, seed)
 
 
@@ -107,9 +107,9 @@ def win_rate_in_field(
     seed: int,
     lanes: int = MAX_LANES,
 ) -> WinRate:
-    """Return the win rate of a player in at least `games` games, in every seat of each deal.
+    """Return the win rate of a player in at least `games` games; every deal is played from every seat.
 
-    The other players are drawn from the field.
+    The other players are drawn from the field for each game.
     """
     seats, chance = rules.num_players, np.random.default_rng(seed)
     games = -(-games // seats) * seats

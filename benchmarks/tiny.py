@@ -43,7 +43,7 @@ Row = dict[str, Any]
 
 
 def main(argv: Sequence[str] | None = None) -> None:
-    """Solve the duel, print the results, and store the results with `--record`."""
+    """Solve the duel, print the results and, if `--record` is given, store them."""
     parser = documented_parser(__doc__)
     add = parser.add_argument
     max_troops = "option `max_troops` of the rules (default: %(default)s)"

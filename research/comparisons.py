@@ -1,12 +1,19 @@
-"""Comparisons of learners with five seeds each: inputs, imitation, sizes of decisions, and first weights.
+"""Comparisons of learners, with five seeds by default.
 
     python -m research.comparisons inputs|imitation|decisions|first_weights [--seeds 5] [--out FOLDER]
 
-Each comparison has several variants of the learner (*ways*), and a run for each way and seed. After every
-run, the program appends a line of JSON to FOLDER/COMPARISON.jsonl. A run with a line is not repeated. The
-last output is a table with means over the seeds and differences from the first way with the same seed. Both
-have 95 % t intervals. Seconds are CPU seconds of training on one thread, without compilation and evaluations.
-The note 2026-11-learning-comparisons.md has the results.
+Each comparison has several variants of the learner (*ways*), and a run for each way and seed:
+
+* inputs: inputs of a network that learns by reinforcement.
+* imitation: inputs of a network that learns by imitation.
+* decisions: unit of a decision (action, move or whole turn).
+* first_weights: random initial weights, or initial weights from imitation.
+
+After every run, the program appends a line of JSON to FOLDER/COMPARISON.jsonl. If a run already has a line,
+the run is not repeated. At the end, the program prints a table with means over the seeds and differences from
+the first way with the same seed. Both have 95 % confidence intervals (Student's t). Seconds are CPU seconds
+of training on one thread, without compilation and evaluations. The note 2026-11-learning-comparisons.md
+contains the results.
 """
 
 from __future__ import annotations
@@ -50,7 +57,7 @@ TEST_LANES, GAMES_EACH, TEST_SEED = 150, 2, 10**6
 TINY = {"preset": "classic", "num_players": 3, "board": "tiny", "max_rounds": 60}
 DUEL = {"preset": "classic", "num_players": 2, "board": "classic", "max_rounds": 60}
 TEACHER, RECORDED = "beam", 60_000  # the teacher, and the number of its recorded decisions
-EPOCHS, MINIBATCH = 4, 512  # sizes of `compare_imitation`
+EPOCHS, MINIBATCH = 4, 512  # training in `compare_imitation`
 
 
 # ------------------------------------------------------------------------------------ inputs of networks
@@ -121,7 +128,7 @@ def plain_model(env: Any, seed: int) -> MaskablePPO:
 
 
 def win_rate(model: MaskablePPO, env: RiskVecEnv, inputs: Callable[[Any], Any] = np.asarray) -> float:
-    """Return the share of games won with sampled actions: GAMES_EACH games in every lane of `env`."""
+    """Return the share of games won with sampled actions, in GAMES_EACH games in every lane of `env`."""
     torch.manual_seed(TEST_SEED)
     rng, games, wins = np.random.default_rng(TEST_SEED), np.zeros(env.num_envs, np.int64), 0
     observations = env.reset()
@@ -177,7 +184,7 @@ def compare_inputs(way: str, seed: int, folder: Path) -> dict[str, Any]:
 
 
 def compare_decisions(way: str, seed: int, folder: Path) -> dict[str, Any]:
-    """Train MaskablePPO on the classic map with two players, with decisions of this size."""
+    """Train MaskablePPO on the classic map with two players. `way` is the unit of a decision."""
     bots = ["attacker", "grower"]
     game = {**DUEL, "decisions": way}
     model = plain_model(training_games(game, bots, seed), seed)
@@ -188,7 +195,7 @@ def compare_decisions(way: str, seed: int, folder: Path) -> dict[str, Any]:
 
 
 def recorded(seed: int, folder: Path, players: int, decisions: int = RECORDED) -> Path:
-    """Record decisions of the teacher in games with `hunter` and `breaker`; return the file."""
+    """Record decisions of the teacher in games with `hunter` and `breaker`; return the path of the file."""
     path = folder / f"{TEACHER}-{players}-{seed}-{decisions}.parquet"
     facts = ["--players", str(players), "--max-rounds", "60", "--seed", str(seed), "--only", TEACHER]
     agents = f"{TEACHER},hunter,breaker"
@@ -197,7 +204,7 @@ def recorded(seed: int, folder: Path, players: int, decisions: int = RECORDED) -
 
 
 def compare_imitation(way: str, seed: int, folder: Path) -> dict[str, Any]:
-    """Train a plain network on decisions of the teacher, and measure equal actions in held-out games."""
+    """Train a plain network by imitation, and measure its agreement with the teacher in held-out games."""
     path = folder / f"{TEACHER}-3-{seed}-{RECORDED}.parquet"  # the same file for all ways
     facts, columns = read_decisions(path if path.exists() else recorded(seed, folder, players=3))
     schema = Schema.from_dict(facts["schema"])
@@ -264,7 +271,7 @@ COMPARISONS: dict[str, tuple[Sequence[str], Callable[[str, int, Path], dict[str,
 
 
 def interval(values: Sequence[float]) -> str:
-    """Return the mean of k values and its 95 % t interval, in percent."""
+    """Return the mean of k values and its 95 % confidence interval (Student's t), in percent."""
     mean, count = np.mean(values), len(values)
     if count < 2:
         return f"{100 * mean:.1f}"

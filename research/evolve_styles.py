@@ -8,7 +8,7 @@ A population of styles plays games of five and six players, with dealt and with 
 shipped styles, `breaker` and `hunter` also play. The third of the population with the highest scores is kept.
 The others are replaced by copies of the kept styles, in which two parameters are drawn again, and by random
 styles. The score of a style is its win rate divided by the even share, so the score depends on the
-population. With `--against`, one style plays in each game, and bots with these names play the other seats.
+population. With `--against`, one style plays in each game, and the named bots play all other seats.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ OTHERS = (
 )
 SETUPS = ("deal", "claim")
 POPULATION, KEPT, NEW = 120, 40, 10
-GAMES_EACH = 30  # number of games per bot and table in a generation
+GAMES_EACH = 30  # number of games per bot, set-up and number of players in a generation
 CHANGED = 2  # number of parameters that are drawn again in a copy
 LANES = 1024
 
@@ -134,7 +134,7 @@ def win_rates(
     seed: int,
     chance: np.random.Generator,
 ) -> Array:
-    """Return the share of its games that each of `bots` wins, float64 (bots,)."""
+    """Return the win rate of each of `bots`, float64 (bots,)."""
     seated = [*bots, *field.others]
     games = GAMES_EACH * len(seated)
     if field.alone:
@@ -157,7 +157,7 @@ def alone(
     players: int,
     chance: np.random.Generator,
 ) -> npt.NDArray[np.int64]:
-    """Return the line-up of a game of the style number `own` against bots of the field, in random order."""
+    """Return the line-up of a game of style number `own` against bots of the field, in random order."""
     others = chance.integers(len(bots), len(seated), size=players - 1)
     return chance.permutation([own, *others])
 

@@ -50,7 +50,7 @@ def main() -> None:
     }
     rows = ",\n".join(f"  {json.dumps(name)}: {json.dumps(habits)}" for name, habits in measured.items())
     FILE.write_text("{\n" + rows + "\n}\n", encoding="utf-8")
-    print(f"written: {FILE}")
+    print(f"habits written to {FILE}")
 
 
 if __name__ == "__main__":

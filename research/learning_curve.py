@@ -3,7 +3,7 @@
 A run of a trainer for several numbers of players begins with random weights. After given numbers of games,
 the agent of the run plays duels against `beam`, and one seat of six against the five bots of FIELD. The agent
 plays as in the evaluations of the run. Territories are dealt, and every deal is played from every seat. For
-comparison, the bots of FIELD play the same deals of six, and the best of these bots is shown.
+comparison, the bots of FIELD play the same six-player deals, and the best of these bots is shown.
 
 `--record` stores data and picture in research. `--draw DATA` only draws a picture of stored data.
 """
@@ -36,7 +36,7 @@ from risk_training.win_rate import WinRate
 PACKAGES = ("risk-env", "numpy", "numba", "torch")
 AT = "0,2000,6000,14000"
 FIELD = ("breaker", "hunter", "beam", "planner", "grower")
-TABLES = {"duel": (2, ("beam",)), "six": (6, FIELD)}  # number of players, bots for the other seats
+TABLES = {"duel": (2, ("beam",)), "six": (6, FIELD)}  # measurements: number of players, opponents
 TITLES = {"duel": "2 players, against beam", "six": f"6 players, against {', '.join(FIELD)}"}
 SEED = 77
 LANES = 48
@@ -60,9 +60,9 @@ def main(argv: Sequence[str] | None = None) -> None:
         "--at",
         default=AT,
         metavar="N,...",
-        help="training games before each measurement (default: %(default)s)",
+        help="numbers of training games before the measurements (default: %(default)s)",
     )
-    add("--games", type=at_least_one, default=240, metavar="N", help="games per result (default: 240)")
+    add("--games", type=at_least_one, default=240, metavar="N", help="games per win rate (default: 240)")
     add("--record", action="store_true", help="store data and picture in research")
     add("--draw", type=Path, metavar="DATA", help="draw a picture next to stored data, and train nothing")
     arguments = parser.parse_args(argv)
@@ -95,7 +95,7 @@ def moments(text: str) -> list[int]:
 
 
 def learning_rows(config: str, at: Sequence[int], games: int, folder: Path) -> list[Row]:
-    """Train in a folder up to the last number of games in `at`, and return a row per number and table."""
+    """Train in `folder` for `at[-1]` games; return a row for each number in `at` and each entry of TABLES."""
     facts = read_config(config_path(config))
     trainer = import_module(TRAINERS[facts["trainer"]])
     settings = trainer.Config.from_dict(facts | {"games": at[-1] or 1})
@@ -118,7 +118,7 @@ def learning_rows(config: str, at: Sequence[int], games: int, folder: Path) -> l
 
 
 def measured(run: Run, learned: int, seconds: float, games: int) -> list[Row]:
-    """Return the win rates of a run's policy at each table, after `learned` games and CPU `seconds`."""
+    """Return a run's win rate for each entry of TABLES, after `learned` games and `seconds` of CPU time."""
     rows = []
     for table, (players, field) in TABLES.items():
         result = win_rate_in_field(
@@ -135,7 +135,7 @@ def facts_of(win_rate: WinRate) -> Row:
 
 
 def best_script(games: int) -> Row:
-    """Return the bot of FIELD with the highest win rate as one of six, and the win rate."""
+    """Return the bot of FIELD with the highest win rate as one of six players, and this win rate."""
     rules = Rules.preset("classic", 6, profile=FAST)
     win_rates = {
         name: win_rate_in_field(compiled(name), FIELD, rules, BOARD, games, SEED, LANES) for name in FIELD
@@ -154,7 +154,7 @@ def report(record: dict[str, Any]) -> str:
     ]
     best = record["best_script"]
     lines.append((f"{best['name']}, the best script", "", "", cell(best)))
-    text = "Games won in percent, with 95 % intervals."
+    text = "Games won in percent, with 95 % confidence intervals."
     return "\n".join(
         ["# Learning curve", "", *heading_lines(record), "", text, "", *markdown_table(columns, lines)]
     )
@@ -166,7 +166,7 @@ def cell(row: Row) -> str:
 
 
 def draw(record: dict[str, Any], path: Path) -> None:
-    """Draw win rates over minutes of learning, one panel per table."""
+    """Draw win rates over minutes of learning, one panel for each entry of TABLES."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(10, 4), layout="constrained")
@@ -183,7 +183,7 @@ def draw(record: dict[str, Any], path: Path) -> None:
             panel.axhline(
                 best["won"], color="black", linestyle="--", label=f"{best['name']} instead of the learner"
             )
-        panel.set(title=title, xlabel="minutes of one core", ylabel="games won", ylim=(0, 0.8))
+        panel.set(title=title, xlabel="minutes on one core", ylabel="games won", ylim=(0, 0.8))
         panel.title.set_fontsize("small")
         panel.grid(alpha=0.3)
         panel.legend(fontsize="small")

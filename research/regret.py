@@ -1,18 +1,18 @@
-"""Regret of the choices of evaluations and agents: `python -m research.regret [--record]`.
+"""Regret of the turns that evaluations and agents choose: `python -m research.regret [--record]`.
 
 A position is the start of a turn in a game between strong bots. Several plans are played from the position.
-A plan is a bot that plays the whole turn. All plans start in the same samples of the facts that the seat does
-not know, with the same future dice. From the end of the turn, fast bots play the game to its end many times,
-with the same random numbers for every plan.
+A plan is a bot that plays the whole turn. All plans start from the same samples of the facts that the seat
+does not know, with the same future dice. From the end of the turn, fast bots play the game to its end many
+times, with the same random numbers for every plan.
 
 The regret of a choice is the win probability of the best plan minus the probability of the chosen plan. The
 best plan is selected on one half of these games, and the plans are compared on the other half. The luck of
 the selected plan therefore does not count.
 
-`--make` makes the positions, the ends of the plans' turns and their win probabilities again. This takes about
-a quarter of an hour on one core. An evaluation chooses the plan whose ends have the highest mean. An agent
-plays the turn itself; the games continue from the end of this turn, as after a plan. Positions are also
-grouped by the number of turns that the seat has begun (PHASES).
+`--make` computes the positions, the ends of the plans' turns and their win probabilities again. This takes
+about a quarter of an hour on one core. For an evaluation, the chosen plan is the plan with the highest mean
+value at the ends of its turns. An agent plays the turn itself; the games continue from the end of this turn,
+as after a plan. Positions are also grouped by the number of turns that the seat has begun (PHASES).
 """
 
 from __future__ import annotations
@@ -52,9 +52,9 @@ FOLDER = Path(__file__).parent
 FILE = FOLDER.parent / "build" / "regret.npz"
 PACKAGES = ("risk-env", "numpy", "numba")
 PLAYERS = (2, 3, 4, 6)
-# positions per table, samples per position, games from each end of a turn
+# positions per number of players, samples per position, games from each end of a turn
 POSITIONS, SAMPLES, ROLLOUTS = (36, 16, 64)
-PHASES = ((1, 2), (3, 5), (6, 8))  # first and last own turn of each phase
+PHASES = ((1, 2), (3, 5), (6, 8))  # first and last own turn of each group of positions
 MOST_TURNS = PHASES[-1][1]  # latest own turn at which a position may begin
 LANES = 1024
 AGENTS = ("beam", "planner", "breaker", "hunter", "grower", "marshal", "tactician", "strategist")
@@ -62,14 +62,14 @@ AGENT_SAMPLES = 4  # number of samples in which an agent plays the turn
 # bots of the games from which the positions are taken
 FIELD = (beam.BOT, planner.BOT, breaker.BOT, hunter.BOT, grower.BOT)
 PLAYING_ON = (breaker.BOT, hunter.BOT)  # bots that play the games to the end
-Z = 1.96  # normal quantile of a 95 % interval
+Z = 1.96  # normal quantile of a 95 % confidence interval
 
 Array = npt.NDArray[Any]
 Row = dict[str, Any]
 
 
 def main(argv: Sequence[str] | None = None) -> None:
-    """Make the data, or measure the regret, print the result, and store the result with `--record`."""
+    """Make the data; or measure the regret, print the result and, if `--record` is given, store it."""
     arguments = _parser().parse_args(argv)
     tables = [table_for(int(players)) for players in arguments.players.split(",")]
     if arguments.make:
@@ -94,14 +94,14 @@ def _parser() -> argparse.ArgumentParser:
         type=at_least_one,
         default=POSITIONS,
         metavar="N",
-        help="positions per number of players (default: %(default)s)",
+        help="number of positions for each number of players (default: %(default)s)",
     )
     add(
         "--rollouts",
         type=at_least_one,
         default=ROLLOUTS,
         metavar="N",
-        help="rollouts from each end of a turn (default: %(default)s)",
+        help="number of rollouts from each end of a turn (default: %(default)s)",
     )
     add(
         "--data", type=Path, default=FILE, metavar="FILE", help="file of the data (default: build/regret.npz)"
@@ -131,7 +131,7 @@ def _names(text: str) -> list[str]:
 
 
 class Table(NamedTuple):
-    """A number of players, with its rules and the compared plans."""
+    """A number of players, the rules of the games, and the compared plans."""
 
     players: int
     rules: Rules
@@ -139,16 +139,16 @@ class Table(NamedTuple):
 
 
 class Data(NamedTuple):
-    """N positions of a table; C plans, S samples."""
+    """N positions of a `Table` with C plans, and the results of S samples of each position."""
 
     positions: Array  # records (N,)
     ends: Array  # records (N, C, S): end of each plan's turn, with `random` set to 0
-    chances: Array  # float64 (N, C, 2): win probability of the seat in turn, by half of the games
-    plans: Array  # str (C,): names and versions
+    chances: Array  # float64 (N, C, 2): win probability of the seat to act, for each half of the games
+    plans: Array  # str (C,): name and version of each plan
 
 
 def table_for(players: int) -> Table:
-    """Return the table for a number of players: `classic`, territories dealt, blitzes."""
+    """Return the `Table` for a number of players: preset `classic`, with dealt territories and blitzes."""
     plans = (*FIELD, *kept_out.beams(), random_bot.BOT)
     return Table(players, Rules.preset("classic", players, profile="fast"), plans)
 
@@ -157,7 +157,7 @@ def table_for(players: int) -> Table:
 
 
 def write(path: Path, tables: Sequence[Table], count: int, rollouts: int) -> None:
-    """Make the data of these tables, and keep the data of other tables in the file."""
+    """Make the data for these numbers of players; other data in the file is kept."""
     arrays: dict[str, Array] = dict(np.load(path, allow_pickle=False)) if path.is_file() else {}
     for table in tables:
         positions = positions_of(table, count)
@@ -209,7 +209,7 @@ def rollouts_of(table: Table, plans: Sequence[CompiledBot]) -> Rollouts:
 
 
 def ends_of(table: Table, samples: Array, seed: int) -> Array:
-    """Play the turn by each plan in these samples, and return the ends of the turn, records (C, S)."""
+    """Play the turn with each plan from these samples, and return the ends of the turns, records (C, S)."""
     ends = rollouts_of(table, table.plans).ends_of_turn(
         range(len(table.plans)), samples, np.random.default_rng(seed)
     )
@@ -218,7 +218,7 @@ def ends_of(table: Table, samples: Array, seed: int) -> Array:
 
 
 def chances_of(table: Table, ends: Array, seat: int, seed: int, rollouts: int) -> Array:
-    """Return the win probabilities of a seat from the ends of turns (C, S).
+    """Return the win probabilities of a seat at the ends of turns (C, S).
 
     The result is float64 (C, 2), the mean of each half of the games.
     """
@@ -234,7 +234,7 @@ def chances_of(table: Table, ends: Array, seat: int, seed: int, rollouts: int) -
 
 
 def read(path: Path, table: Table) -> Data:
-    """Return the data of a table. Raise ValueError for other plans or records, or for invalid positions."""
+    """Return the data of a `Table`. Raise ValueError for other plans or records, or invalid positions."""
     with np.load(path, allow_pickle=False) as arrays:
         data = Data(*(arrays[f"{name}_{table.players}"] for name in Data._fields))
     if data.plans.tolist() != labels(table):
@@ -245,7 +245,7 @@ def read(path: Path, table: Table) -> Data:
 
 
 def labels(table: Table) -> list[str]:
-    """Return names and versions of a table's plans."""
+    """Return the name and version of each plan of a `Table`."""
     return [f"{plan.name} {plan.version}" for plan in table.plans]
 
 
@@ -262,7 +262,7 @@ def lanes_of(table: Table, records: Array) -> GameVector:
 
 
 def measured(table: Table, agents: Sequence[str], arguments: argparse.Namespace) -> Iterator[Row]:
-    """Yield the regret of every evaluation and every agent at a table."""
+    """Yield the regret of every evaluation and every agent in the positions of a `Table`."""
     data = read(arguments.data, table)
     yield from result_rows(table, data, "any plan", "", data.chances.mean(axis=1))
     for name, judge in judges(table, _names(arguments.values)):
@@ -280,7 +280,7 @@ def measured(table: Table, agents: Sequence[str], arguments: argparse.Namespace)
 
 
 def plays(spec: str, table: Table) -> bool:
-    """Return True if an agent plays the games of a table."""
+    """Return True if an agent can play the games of a `Table`."""
     try:
         registry.make(spec).reset(0, table.rules, load_map("classic"), seed=0)
     except ValueError:
@@ -301,7 +301,7 @@ def regrets(data: Data, achieved: Array) -> Array:
 
 
 def result_rows(table: Table, data: Data, name: str, kind: str, achieved: Array) -> Iterator[Row]:
-    """Yield the mean regret of all positions, and of the positions of each phase."""
+    """Yield the mean regret of all positions, and of each group of positions in PHASES."""
     values, turns = regrets(data, achieved), data.positions["round_number"]
     facts = {"players": table.players, "name": name, "kind": kind}
     for first, last in [(1, MOST_TURNS), *PHASES]:
@@ -311,7 +311,10 @@ def result_rows(table: Table, data: Data, name: str, kind: str, achieved: Array)
 
 
 def mean_of(values: Array) -> Row:
-    """Return the mean regret in percent of games with its interval. Each position is from another game."""
+    """Return the mean regret in percent of games, with its 95 % confidence interval.
+
+    The interval assumes independent positions: each position is from a different game.
+    """
     mean, half = 100 * values.mean(), 100 * Z * values.std(ddof=1) / len(values) ** 0.5
     return {"positions": len(values), "regret": mean, "low": mean - half, "high": mean + half}
 
@@ -325,7 +328,7 @@ def estimates(table: Table, data: Data, judge: Judge) -> Array:
 
 
 def judges(table: Table, files: Sequence[str]) -> Iterator[tuple[str, Judge]]:
-    """Yield the evaluations that know a table, by name.
+    """Yield the name and the function of each evaluation that fits a `Table`.
 
     The evaluations are the heuristic, the values of `marshal` and `strategist`, and the values of files.
     """
@@ -341,7 +344,7 @@ def judges(table: Table, files: Sequence[str]) -> Iterator[tuple[str, Judge]]:
 
 
 def fits(value: BeamValueFile, table: Table) -> bool:
-    """Return True if a value of `beam` was trained for a table."""
+    """Return True if a value of `beam` was trained for the games of a `Table`."""
     try:
         value.bot("value").check(table.rules, load_map("classic"))
     except ValueError:
@@ -377,7 +380,7 @@ def played_by(agent: Agent, table: Table, sample: Array) -> Array:
 
 
 def report(record: dict[str, Any]) -> str:
-    """Return the record as Markdown: a table of all positions, then one for each phase."""
+    """Return the record as Markdown: a table of all positions, then a table for each group in PHASES."""
     text = (
         "Mean regret in percent of games, with 95 % confidence intervals. The regret is the difference in "
         "games won between the best plan of the turn and the chosen plan."
@@ -401,7 +404,7 @@ def table_of(rows: Sequence[Row]) -> list[str]:
 
 
 def cell(row: Row) -> str:
-    """Return a regret with its interval."""
+    """Return a regret with its confidence interval."""
     return f"{row['regret']:.1f} [{row['low']:.1f}, {row['high']:.1f}]"
 
 

@@ -2,8 +2,9 @@
 
     python -m research.training [--preset classic] [--players 2] [--updates 5]
 
-The methods alternate, one update each, and the best update of each method counts. Other load on the machine
-therefore matters little. Times are CPU times. The opponent is `grower`. A step is a decision of the learner.
+The methods alternate, one update each, and the fastest update of each method counts. Other load on the
+machine therefore matters little. Times are CPU times. The opponent is `grower`. A step is a decision of the
+learner.
 """
 
 from __future__ import annotations
@@ -38,7 +39,8 @@ def main(argv: Sequence[str] | None = None) -> None:
     )
     parser.add_argument("--preset", default="classic", help="preset of the rules (default: classic)")
     parser.add_argument("--players", type=int, default=2, help="number of players (default: 2)")
-    parser.add_argument("--updates", type=int, default=5, help="measured updates per method (default: 5)")
+    updates = "number of measured updates per method (default: 5)"
+    parser.add_argument("--updates", type=int, default=5, help=updates)
     arguments = parser.parse_args(argv)
     torch.set_num_threads(1)
     game = {"preset": arguments.preset, "players": arguments.players}
@@ -91,7 +93,7 @@ class Way:
 def _plain(game: dict[str, Any]) -> MaskablePPO:
     """Return the model of sb3-contrib with the same large batches as the other methods.
 
-    The defaults of sb3-contrib, batches of 64 and 10 epochs, are far slower.
+    The defaults of sb3-contrib, minibatches of 64 decisions and 10 epochs, are far slower.
     """
     env = RiskVecEnv(
         ENVIRONMENTS, seed=0, preset=game["preset"], num_players=game["players"], opponents="grower"

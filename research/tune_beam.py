@@ -1,14 +1,14 @@
 """Tuning of the weights of `beam` for a number of players, in games against other bots.
 
-In every game, a beam with weights drawn around the present weights plays one seat. Bots drawn from OPPONENTS
-play the other seats. After each round, a linear regression estimates the slope of winning by each weight, and
-the present weights move along the slopes. The more certain a slope, the larger the step (an evolution
-strategy with mirrored draws; Salimans et al. 2017).
+In every game, `beam` plays one seat with the present weights plus random perturbations. Bots drawn from
+OPPONENTS play the other seats. After each round, a linear regression of the results on the perturbations
+estimates a slope for each weight. The present weights then move along the slopes. The more certain a slope,
+the larger the step (an evolution strategy with mirrored sampling; Salimans et al. 2017).
 
     python -m research.tune_beam [--players 3] [--preset classic] [--rounds 16] [--games 800] [--seed 1] ...
 
-After each round, the program prints the share of games that the drawn weights won, and the present weights in
-the form that `risk_agents.search.beam` takes.
+After each round, the program prints the win rate of `beam` with the perturbed weights, and the present
+weights in the form that `risk_agents.search.beam` takes.
 """
 
 import argparse
@@ -26,12 +26,12 @@ from risk_env.board.rules import Rules
 from risk_env.bots import CompiledBot
 
 OPPONENTS = ("beam", "planner", "breaker", "hunter")
-# standard deviations of the drawn weights, in the coordinates of the search
+# standard deviations of the perturbations, in the coordinates of the search
 SPREAD = np.array([0.3, 0.3, 0.4, 0.15, 0.4, 0.4, 0.25, 0.4, 0.0, 0.25, 0.003, 0.3])
 PLAIN = (STEADY, SETS)  # the search moves these weights, and the logarithms of all other weights
 CHUNK = 100  # games that a worker plays together
 STEP = 0.2  # step, as a share of SPREAD, for a slope of one standard error
-MOST_SURE = 4.0  # limit of a slope, in standard errors
+MOST_SURE = 4.0  # maximum absolute value of a slope, in standard errors
 
 
 def main(argv: Sequence[str] | None = None) -> None:
@@ -79,7 +79,7 @@ def straight(moved: Array) -> Array:
 
 
 def sureness(draws: Array, won: Array) -> Array:
-    """Return the slope of winning by weight in standard errors, (NUM_WEIGHTS,), limited to `MOST_SURE`."""
+    """Return the slope for each weight, (NUM_WEIGHTS,), in standard errors and at most ±`MOST_SURE`."""
     slope = np.linalg.lstsq(np.column_stack([np.ones(len(won)), draws]), won.astype(float), rcond=None)[0][1:]
     return np.clip(slope * len(won) ** 0.5 / max(won.std(), 1e-9), -MOST_SURE, MOST_SURE)
 
@@ -87,8 +87,8 @@ def sureness(draws: Array, won: Array) -> Array:
 def play(executor: WorkExecutor, rules: Rules, weights: Array, chance: np.random.Generator) -> Array:
     """Play a game with each row of weights (N, NUM_WEIGHTS), with the seats in rotation.
 
-    Returns bool (N,), True if the row won. The second half of the games has the same opponents as the first
-    half.
+    Returns bool (N,), True if `beam` with these weights won. The second half of the games has the same
+    opponents as the first half.
     """
     games, players = len(weights), rules.num_players
     seed = int(chance.integers(2**62))

@@ -509,8 +509,8 @@ def test_hazards_of_states_and_groups() -> None:
     kept = np.array(turns, [(name, np.float64) for name in hazards.Turn._fields])
     died = {row["state"]: (row["turns"], row["died"][0]) for row in hazards.deaths(kept, seed=1)}
     assert died["all turns"] == (2, 0.5)
-    assert died["4 or more cards"] == died["over 70% single troops"] == (1, 1.0)
-    assert died["fewer than 4 cards"] == died["at most 70% single troops"] == (1, 0.0)
+    assert died["4 or more cards"] == died["one troop on over 70% of territories"] == (1, 1.0)
+    assert died["fewer than 4 cards"] == died["one troop on at most 70% of territories"] == (1, 0.0)
     groups = hazards.calibration(kept, seed=1)
     assert [(group["predicted"], group["won"][0]) for group in groups] == [(0.2, 0), (0.8, 1), (0.9, 0)]
     assert all(low <= mean <= high for mean, low, high in (group["won"] for group in groups))

@@ -354,7 +354,7 @@ def test_an_update_that_diverges_ends_the_run_and_keeps_the_checkpoint(
         return metrics
 
     monkeypatch.setattr(ppo.Trainer, "learn", diverge)
-    words = r"update 3 \(step 384\) diverged: .*lower learning_rate than 0.0012.* remain as of step 256"
+    words = r"update 3 \(step 384\) diverged: .*learning_rate below 0.0012.* are still from step 256"
     with pytest.raises(DivergedError, match=words):
         run.train()
     monkeypatch.undo()

@@ -166,7 +166,7 @@ def test_every_number_has_bounds(name: str) -> None:
 def test_files_that_are_no_configuration(tmp_path: Path) -> None:
     wrong = tmp_path / "wrong.yml"
     found = {
-        "[1, 2]": "names and values",
+        "[1, 2]": "mapping of names to values",
         "a: [": "not YAML",
         "[" * 2000: "brackets",
         "trainer: dqn": "trainer='dqn'",

@@ -331,8 +331,11 @@ def test_what_is_wrong_is_refused_by_name(tmp_path: Path) -> None:
         ({"features": np.full((2, 5), np.nan, np.float16)}, "are not finite"),
         ({"games": np.zeros(2, np.int64)}, "does not have the arrays"),
         ({"won": np.zeros(3, np.bool_)}, "does not have the arrays"),
-        ({"games": np.array([0, -1], np.int32)}, "must have games from 0 on, and seats from 0 to 5"),
-        ({"seats": np.array([0, 6], np.int8)}, "must have games from 0 on, and seats from 0 to 5"),
+        (
+            {"games": np.array([0, -1], np.int32)},
+            "must have game numbers of 0 or more, and seats from 0 to 5",
+        ),
+        ({"seats": np.array([0, 6], np.int8)}, "must have game numbers of 0 or more, and seats from 0 to 5"),
         ({"seats": np.array([{}, {}])}, "cannot be read"),
         ({"more": np.zeros(2, np.float16)}, "does not have the arrays"),
     ],

@@ -1,8 +1,9 @@
 """Logits of the legal actions, and their gradients.
 
-Each action has an output of the trunk, which is its logit. If the action also has a local head, the output of
-the head is added. The head reads the features of one or two territories. On the CPU, compiled kernels compute
-the logits and the gradients. The kernels skip features that are 0, because most features are 0.
+The trunk has one output for each action. The logit of an action is this output; if the action has a local
+head, the output of the head is added. The head reads the features of one or two territories. On the CPU,
+compiled kernels compute the logits and the gradients. The kernels skip features that are 0, because most
+features are 0.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ class Heads(NamedTuple):
 
     numbers: Array  # int64 (n,): head of each action, or NONE
     ends: Array  # int64 (n, 2): territories that each action reads, NONE in unused places
-    rows: Array  # int64 (h + 1,): head k has the rows rows[k] to rows[k + 1] of `Inputs.hidden`
+    rows: Array  # int64 (h + 1,): head k has the rows `rows[k]:rows[k + 1]` of `Inputs.hidden`
 
 
 class Inputs(NamedTuple):
@@ -199,7 +200,10 @@ def add_products(sums, factors, weights, first, places):
 
 @inlined
 def add_outer(sums, first, factors, numbers, places):
-    """Add the outer product of `factors` (i,) and `numbers` (j,) to `sums` (rows, j), from row `first` on."""
+    """Add the outer product of `factors` (i,) and `numbers` (j,) to `sums` (rows, j).
+
+    The first factor belongs to row `first`.
+    """
     for k in range(find_nonzero(factors, places)):
         add_multiple(sums[first + places[k]], factors[places[k]], numbers)
 

@@ -1,13 +1,14 @@
 """Actors: the games of self-play, split into parts that can be played by worker processes.
 
-An update learns from one rollout of each actor. With `staleness: 0`, the latest weights play the rollouts
-while the learner waits. With `staleness: 1`, workers play the rollouts for update k + 1 during update k, with
-the weights from the start of update k.
+An update learns from one rollout of each actor. With `staleness: 0`, the rollouts are played with the latest
+weights while the learner waits. With `staleness: 1`, workers play the rollouts for update k + 1 during update
+k, with the weights from the start of update k.
 
-The settings alone determine the weights that play each rollout. The same seed therefore gives the same run
-with any number of workers, and a killed run resumes exactly. An actor is a set of games, not a process. For
-each rollout, the state of the games is sent to a worker, and the worker returns the new state. If a worker
-fails, no game is lost. With staleness, a worker starts the next rollout without waiting for the learner.
+The settings alone determine which weights are used in each rollout. The same seed therefore gives the same
+run with any number of workers, and a killed run resumes exactly. An actor is a set of games, not a process.
+For each rollout, the state of the games is sent to a worker, and the worker returns the new state. If a
+worker fails, no game is lost. With `staleness: 1`, a worker starts the next rollout without waiting for the
+learner.
 """
 
 from __future__ import annotations
@@ -56,7 +57,7 @@ def play_rollout(
     names: list[str],
     *snapshots: Weights,
 ) -> tuple[Played, State]:
-    """Play a rollout of an actor from a state of the games, and return the result and the new state.
+    """Play a rollout of an actor from a state of its games, and return the result and the new state.
 
     First, a snapshot of the learner joins the league for each number of decisions in `joining`. `names` and
     `snapshots` are the names and the weights of all snapshots that can play. With `is_from_file`, the state
@@ -87,14 +88,14 @@ class Actors:
     def __init__(self, config: SelfPlaySettings, executor: WorkExecutor) -> None:
         for name in config.league.bots:
             try:
-                load_bot(name)  # raises for agents in Python: the state sent to workers has none
+                load_bot(name)  # raises for agents in Python, which cannot be sent to workers
             except ValueError as error:
                 raise ValueError(f"actors={config.actors}, staleness={config.staleness}: {error}") from error
         self.config, self.executor = config, executor
         self.states: list[State] = []  # by actor: state before the running rollout
         self.snapshots: dict[str, Weights] = {}  # weights of the snapshots, by name
         self.joining: list[int] = []  # number of decisions at each snapshot that joins the leagues next
-        self.sent: State | None = None  # weights of the running rollouts, and snapshots that joined
+        self.sent: State | None = None  # weights and newly joined snapshots of the running rollouts
         self.running: list[Future[tuple[Played, State]]] = []  # latest rollout by actor; empty after loading
         self.shared: dict[str, Any] = {}  # snapshots by name, as returned by `WorkExecutor.share`
         self.won: list[tuple[str, bool]] = []  # finished games: opponent, True for a win

@@ -1,4 +1,4 @@
-"""The trainer `beam_value`: TD(λ) on games in which `beam` plays with the value in training.
+"""The trainer `beam_value`: TD(λ) on games in which `beam` plays with the value that is being trained.
 
 A *position* is the board at the end of a seat's attacks, or at the end of the seat's turn. With
 `every_attack`, the board before each attack is a position too. The value of a position is the seat's win
@@ -8,8 +8,8 @@ of the positions in between count as well. In this module, a *round* is a traini
 played, then the network learns from the latest rounds.
 
 The bots of the setting `bots` play the first round, unless `begin_with` is set. In later rounds, each seat is
-played by a bot with probability `bot_share`, and otherwise by `beam` with the value in training. For
-exploration, attacks are sometimes stopped, and troops are sometimes drafted to a random territory.
+played by a bot with probability `bot_share`, and otherwise by `beam` with the value that is being trained.
+For exploration, attacks are sometimes stopped, and troops are sometimes drafted to a random territory.
 """
 
 from __future__ import annotations
@@ -175,7 +175,9 @@ class Positions:
         if count and (
             arrays["games"].min() < 0 or not 0 <= arrays["seats"].min() <= arrays["seats"].max() < MAX_SEATS
         ):
-            raise ValueError(f"{path.name} must have games from 0 on, and seats from 0 to {MAX_SEATS - 1}")
+            raise ValueError(
+                f"{path.name} must have game numbers of 0 or more, and seats from 0 to {MAX_SEATS - 1}"
+            )
         if not np.isfinite(arrays["features"]).all():
             raise ValueError(f"{path.name} has features that are not finite")
         return cls(**arrays)
@@ -237,7 +239,7 @@ class Games:
         return arena
 
     def _explore(self, running: Array, phase: Array, arena: Arena) -> None:
-        """Replace random actions by a draft to a random territory, or by the end of the attacks.
+        """Replace some actions, selected at random, by a random draft or by the end of the attacks.
 
         The player then makes a new plan.
         """
@@ -252,7 +254,7 @@ class Games:
     def _left_behind(self, running: Array, turn: Array, phase: Array) -> tuple[Array, Array, Array]:
         """Return games, seats and features of the positions after a step.
 
-        `turn` and `phase` are the seats in turn and the phases before the step.
+        `turn` contains the seats whose turn it was before the step, and `phase` the phases before the step.
         """
         records = self.batch.records
         after = records["phase"][running]
@@ -318,7 +320,7 @@ class Trainer(TorchRun):
             self.network.parameters(), weight_decay=config.weight_decay, fused=True
         )
         self.positions: dict[int, Positions] = {}  # latest positions, by number of the round
-        self.ahead: dict[str, Any] | None = None  # weights that play the running round
+        self.ahead: dict[str, Any] | None = None  # weights used in the running round
         self.running: list[Future[Positions]] = []  # chunks of the running round
 
     def update(self) -> Metrics:
@@ -407,7 +409,7 @@ class Trainer(TorchRun):
             path.unlink()
 
     def state_dict(self) -> dict[str, Any]:
-        """Return the run's state, the numbers of the stored rounds, and the weights that play the next round.
+        """Return the run's state, the numbers of the stored rounds, and the weights for the next round.
 
         The positions of each round are in a separate file.
         """

@@ -43,7 +43,7 @@ LEAGUES = (SELFPLAY, "sb3")  # trainers whose opponents come from a league
 SET = "set any key of the configuration, as in --set learning_rate=1e-3 or --set evaluation.games=100"
 
 RESUMED = ("steps", "against")  # arguments that --resume allows
-# settings of a best response to an agent in Python: each seat of each game needs a separate agent
+# settings of an exploiter of an agent in Python, because each seat of each game needs a separate agent
 IN_PYTHON = {"n_envs": 16, "n_steps": 256}
 EVALUATIONS = 10  # minimum number of points of a gain curve, unless INTERVAL is set
 INTERVAL = "evaluation.interval"
@@ -53,7 +53,7 @@ SETTINGS = ("preset", "players", "map", "expert", "profile", "seed", "device")
 
 
 def main(argv: Sequence[str]) -> None:
-    """Run the command `train`: a new or resumed run, several seeds, a sweep, or rounds of best responses."""
+    """Run the command `train`: a new or resumed run, several seeds, a sweep, or rounds of exploiters."""
     parser = _parser()
     arguments = parser.parse_args(argv)
     if sum(getattr(arguments, name) is not None for name in ("config", "resume", "responses")) != 1:
@@ -108,13 +108,13 @@ class _Runs:
 
 
 def _train_responses(arguments: argparse.Namespace, executor: WorkExecutor) -> None:
-    """Train rounds of best responses, or continue earlier rounds, and print a line for each round."""
+    """Train rounds of exploiters, or continue earlier rounds, and print a line for each round."""
     settings = responses.read_responses(arguments.responses)
     load_bot(settings.agent)  # raises now; a file may name only compiled bots
     folder = Path(arguments.out) if arguments.out else _fresh_folder(Path(arguments.responses))
     rounds = responses.run_rounds(settings, folder, _Runs(arguments, executor))
     print(*responses.lines(settings, rounds), sep="\n")
-    print(f"rounds of best responses: {folder / responses.SUMMARY}")
+    print(f"rounds of exploiters: {folder / responses.SUMMARY}")
 
 
 def _train_sweep(arguments: argparse.Namespace, executor: WorkExecutor) -> None:
@@ -177,7 +177,7 @@ def _train_seeds(arguments: argparse.Namespace, executor: WorkExecutor) -> dict[
     seeds.draw(curves, folder, str(folder))
     told = seeds.lines if arguments.against is None else seeds.gains
     print(*told(curves, 1 / config.rules().num_players), sep="\n")
-    print(f"curves over {len(folders)} seeds: {folder / seeds.PICTURE}, {folder / seeds.SUMMARY}")
+    print(f"mean curves of {len(folders)} runs: {folder / seeds.PICTURE}, {folder / seeds.SUMMARY}")
     return curves
 
 
@@ -193,7 +193,7 @@ def _begun_or_continued(arguments: argparse.Namespace, executor: WorkExecutor) -
         return _new(arguments, executor)
     trainer, config = _settings(arguments)
     there, wanted = load_checkpoint(folder)["config"], config.to_dict()
-    # The interval of a best response's evaluations depends on the length. Their opponent is also in `league`.
+    # The evaluation interval of an exploiter depends on the run's length. The opponent is also in `league`.
     free = ("device", trainer.Config.LENGTH, *(() if arguments.against is None else ("evaluation",)))
     for name in sorted(there.keys() | wanted.keys()):
         if name not in free and there.get(name) != wanted.get(name):
@@ -210,7 +210,7 @@ def _named(arguments: argparse.Namespace) -> tuple[str, ...]:
 
 
 def _train(run: Any) -> None:
-    """Train to the end of the run, and print the command that continues or evaluates the run."""
+    """Train the run to its end, and print the command that continues or evaluates the run."""
     unit = "games" if run.config.LENGTH == "games" else "steps"
     print(
         f"run {run.folder}: {run.config.TRAINER}, {run.config.length:,} {unit}, "
@@ -220,7 +220,7 @@ def _train(run: Any) -> None:
         bots, games = ", ".join(run.config.league.bots), run.config.n_envs
         print(f"not all opponents are compiled ({bots}): training is slow, with {games} games at a time")
     if run.steps >= run.config.length:
-        print(f"the run is complete after {run.steps:,} {unit}; a larger --steps makes the run longer")
+        print(f"the run is complete after {run.steps:,} {unit}; set a larger --steps to extend the run")
     try:
         with training_bar(run.config.length, run.steps, unit) as show:
             run.train(show)
@@ -230,7 +230,7 @@ def _train(run: Any) -> None:
     if run.seconds > 0:
         rate = run.steps / run.seconds
         print(f"{run.steps:,} {unit} in {run.seconds:,.0f} s, including evaluations: {rate:,.0f} per second")
-    print(f"done: risk-env evaluate --run {run.folder}")
+    print(f"done: evaluate the run with risk-env evaluate --run {run.folder}")
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -256,13 +256,13 @@ def _parser() -> argparse.ArgumentParser:
     add("--threads", type=int, default=1, metavar="N", help="number of PyTorch threads (default: 1)")
     add_options(parser)
     parser.set_defaults(values={})  # values of a trial of a sweep
-    add("--out", metavar="FOLDER", help="folder of the run (default: a new runs/NAME-<time>)")
+    add("--out", metavar="FOLDER", help="folder of the run (default: a new folder runs/NAME-TIME)")
     add("--resume", metavar="FOLDER", help="continue the run in this folder; --steps sets a new length")
     return parser
 
 
 def _add_several(parser: argparse.ArgumentParser) -> None:
-    """Add the options for several runs, for a best response and for rounds of best responses."""
+    """Add the options for several runs, for an exploiter and for rounds of exploiters."""
     add = parser.add_argument
     add(
         "--seeds",
@@ -274,19 +274,19 @@ def _add_several(parser: argparse.ArgumentParser) -> None:
     add(
         "--sweep",
         metavar="FILE",
-        help="train runs with different values of the settings in FILE (.yml), or continue the sweep",
+        help="train runs with different values of the keys that FILE (.yml) lists, or continue the sweep",
     )
     add(
         "--against",
         metavar="AGENT",
-        help="train a best response: AGENT plays all other seats, and the command prints the gain over the "
-        "even share of wins; with --resume, allow the run to start AGENT",
+        help="train an exploiter, which plays one seat against AGENT in all other seats, and print the "
+        "exploiter's gain; with --resume, allow the run to start AGENT",
     )
     add(
         "--responses",
         metavar="FILE",
-        help="train, or continue, rounds of best responses (settings in FILE, .yml): an exploiter of the "
-        "current agent, then a state value from games with all exploiters",
+        help="train an agent against its exploiters, round after round, with the settings in FILE (.yml), or "
+        "continue the rounds",
     )
 
 
@@ -325,7 +325,7 @@ def _fresh_folder(path: Path) -> Path:
 
 
 def changed(facts: Mapping[str, Any], arguments: argparse.Namespace, length: str) -> dict[str, Any]:
-    """Return the names and values of a configuration, with the changes from the command line.
+    """Return the settings of a configuration file, with the changes from the command line.
 
     `length` is the name of the setting that `--steps` overrides.
     """
@@ -344,7 +344,7 @@ def changed(facts: Mapping[str, Any], arguments: argparse.Namespace, length: str
 
 
 def _against(facts: Mapping[str, Any], agent: str) -> dict[str, Any]:
-    """Return the settings of a best response: all games are played and evaluated against one agent."""
+    """Return the settings of an exploiter: all training and evaluation games are against one agent."""
     league, evaluation = (facts.get(name) or {} for name in ("league", "evaluation"))
     if (
         facts["trainer"] not in LEAGUES
@@ -352,8 +352,8 @@ def _against(facts: Mapping[str, Any], agent: str) -> dict[str, Any]:
         or not isinstance(evaluation, Mapping)
     ):
         raise ValueError(
-            f"--against {agent}: needs a configuration of trainer {' or '.join(LEAGUES)} with sections "
-            f"`league` and `evaluation`; the trainer is {facts['trainer']!r}"
+            f"--against {agent}: needs a configuration of trainer {' or '.join(LEAGUES)}, in which "
+            f"`league` and `evaluation` are sections; the trainer is {facts['trainer']!r}"
         )
     settings: dict[str, Any] = {
         "league": {**league, "bots": [agent], "snapshot_share": 0.0},

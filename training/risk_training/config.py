@@ -76,7 +76,7 @@ class Settings:
 
     @classmethod
     def from_facts(cls, facts: Any, name: str) -> Self:
-        """Return the settings from names and values.
+        """Return the settings from a mapping of names to values.
 
         Raises ValueError, which names the unknown or wrong setting. `name` denotes the whole group of
         settings in error messages.
@@ -104,9 +104,10 @@ def _check_setting(name: str, value: Any, allowed: Mapping[str, Any]) -> None:
 
 @dataclass(frozen=True)
 class EvaluationSettings(Settings):
-    """Settings of the evaluation games, in which the policy plays all seats in turn.
+    """Settings of the evaluations, which are made at intervals, against fixed opponents.
 
-    Evaluations are made at intervals, against fixed opponents.
+    In each game, the policy plays one seat, and one opponent plays all other seats. The policy plays every
+    seat equally often.
     """
 
     SECTION: ClassVar[str] = "evaluation."
@@ -175,14 +176,14 @@ class RunSettings(Settings):
 
     @classmethod
     def from_dict(cls, facts: Mapping[str, Any]) -> Self:
-        """Return the settings from the names and values of a file.
+        """Return the settings from the mapping in a configuration file.
 
         Raises ValueError, which names the unknown or wrong setting.
         """
         return cls.from_facts({name: value for name, value in facts.items() if name != "trainer"}, "config")
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the settings as plain names and values, which `from_dict` and YAML can read."""
+        """Return the settings as a dict that `from_dict` can read and YAML can store."""
         return {"trainer": self.TRAINER} | _plain(dataclasses.asdict(self))
 
 
@@ -190,14 +191,14 @@ class RunSettings(Settings):
 class NetworkSettings(RunSettings):
     """Settings that the project's own trainers share, in addition to `RunSettings`."""
 
-    # decay of the averaged weights, which play and are written to the file; 0: the weights are not averaged
+    # decay of the averaged weights, which are used in games and written to the file; 0: no averaging
     ema_decay: float = setting(0.0, 0, 0.99999)
 
 
 def _replaced(settings: Any, facts: Any, section: str) -> Any:
     """Return settings with the values of a file, including the values in its sections."""
     if not isinstance(facts, Mapping):
-        raise ValueError(f"{section}: {shortened(facts)} is not a table of names and values")
+        raise ValueError(f"{section}: {shortened(facts)} is not a mapping of names to values")
     types = {entry.name: str(entry.type) for entry in dataclasses.fields(settings)}
     check_names(section, facts, types)
     changes = {}
@@ -226,7 +227,7 @@ def _typed(name: str, value: Any, kind: str) -> Any:
         return tuple(_typed(f"{name}[{place}]", part, inner) for place, part in parts)
     if kind.startswith("Mapping"):
         has_names = isinstance(value, Mapping) and all(isinstance(key, str) for key in value)
-        return _checked(name, value, has_names, "names and values")
+        return _checked(name, value, has_names, "a mapping of names to values")
     if kinds[0] == "str":
         return _checked(name, value, False, "a string")
     if kinds[0] == "bool":
@@ -279,7 +280,7 @@ def check_names(name: str, facts: Collection[Any], allowed: Collection[str]) -> 
 
 
 def set_value(facts: dict[str, Any], text: str) -> None:
-    """Set a value in the names and values of a configuration, given as a string `KEY=VALUE`.
+    """Set a value of a configuration, given as a string `KEY=VALUE`.
 
     VALUE is written in YAML. A key may be `section.key`. Raises ValueError for a string of another form.
     `Settings` checks the key and the value later.
@@ -291,7 +292,7 @@ def set_value(facts: dict[str, Any], text: str) -> None:
 
 
 def put_value(facts: dict[str, Any], key: str, value: Any, source: str) -> None:
-    """Set a value in the names and values of a configuration. A key may be `section.key`.
+    """Set a value of a configuration. A key may be `section.key`.
 
     Sections are copied before they are changed. Raises ValueError, with a message that begins with `source`,
     if a part of the key names a value that is not a section.
@@ -328,9 +329,9 @@ def read_config(path: str | Path, **changes: Any) -> dict[str, Any]:
 
 
 def read_names(path: Path, name: str) -> dict[str, Any]:
-    """Return the names and values of a YAML file.
+    """Return the mapping that a YAML file contains.
 
-    Raises ValueError, with a message that begins with `name`, if the file does not contain names and values.
+    Raises ValueError, with a message that begins with `name`, if the file does not contain a mapping.
     """
     try:
         text = read_text(path, MOST_BYTES)
@@ -338,7 +339,7 @@ def read_names(path: Path, name: str) -> dict[str, Any]:
         raise ValueError(f"{name} is not YAML: {error}") from error
     facts = _parsed(text, name)
     if not isinstance(facts, dict):
-        raise ValueError(f"{name} must contain names and values")
+        raise ValueError(f"{name} must contain a mapping of names to values")
     return facts
 
 
@@ -356,11 +357,11 @@ def _parsed(text: str, name: str) -> Any:
 
 
 def _reader() -> Any:
-    """Return a subclass of YAML's safe reader that rejects dangerous or misleading files.
+    """Return a subclass of PyYAML's `SafeLoader` that rejects dangerous or misleading files.
 
-    Aliases are rejected, because a short text with aliases can expand without bound. Duplicate names in one
+    Aliases are rejected, because a short text with aliases can expand without bound. Duplicate keys in one
     mapping and merges (`<<`) are rejected, because they would silently override values. The nesting of
-    brackets is limited during reading, because the reader's time per token grows with the number of open
+    brackets is limited during loading, because the loader's time per token grows with the number of open
     brackets.
     """
     import yaml
@@ -377,7 +378,7 @@ def _reader() -> Any:
             if "<<" in names:
                 raise yaml.YAMLError("merges (<<) are not allowed")
             if twice := [name for name, times in names.items() if times > 1]:
-                raise yaml.YAMLError(f"the name {shortened(twice[0])} is given twice")
+                raise yaml.YAMLError(f"the key {shortened(twice[0])} is given twice")
             return super().construct_mapping(node, deep)
 
         def fetch_flow_collection_start(self, kind: Any) -> None:

@@ -27,7 +27,10 @@ def read_log(folder: str | Path) -> list[Row]:
 
 
 def win_rates(rows: Sequence[Row]) -> dict[str, list[tuple[int, float, float, float]]]:
-    """Return the learning curve against each opponent: steps, win rate, and ends of the 95 % interval."""
+    """Return the learning curve against each opponent.
+
+    A point consists of the steps, the win rate and the bounds of its 95 % confidence interval.
+    """
     curves: dict[str, list[tuple[int, float, float, float]]] = {}
     for row in rows:
         for rival in (name.removeprefix(WIN_RATE) for name in row if name.startswith(WIN_RATE)):

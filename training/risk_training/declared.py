@@ -5,10 +5,10 @@
 
 A declaration is one of the following:
 
-* an object of a class below;
+* an instance of a class below;
 * a type, which must be the exact type of the value (`object` allows any value);
 * an array or a tensor: the value must have the same dtype and shape, and finite numbers;
-* a table of declarations: the value must have the same names, and each entry must match its declaration;
+* a mapping of declarations: the value must have the same keys, and each entry must match its declaration;
 * a tuple of declarations: the value must have the same length, and each entry must match its declaration.
 """
 
@@ -70,7 +70,7 @@ class Exactly:
 
 @dataclass(frozen=True)
 class ListOf:
-    """A list of `least` to `most` values."""
+    """A list of `least` to `most` values, with one declaration for all values."""
 
     inner: Declared
     least: int = 0
@@ -88,7 +88,7 @@ class ListOf:
 
 @dataclass(frozen=True)
 class TableOf:
-    """A table of at most `most` names, with one declaration for all values."""
+    """A mapping of at most `most` names to values, with one declaration for all values."""
 
     inner: Declared
     most: int = 1 << 12
@@ -100,14 +100,14 @@ class TableOf:
             or len(value) > self.most
             or not all(isinstance(key, str) for key in value)
         ):
-            raise ValueError(f"{name}={shortened(value)}: must be a table of at most {self.most} names")
+            raise ValueError(f"{name}={shortened(value)}: must map at most {self.most} names to values")
         for key, part in value.items():
             check_declared(f"{name}.{shortened(key)}", part, self.inner)
 
 
 @dataclass(frozen=True)
 class SomeOf:
-    """A table with any subset of the entries of `table`."""
+    """A mapping with any subset of the keys of `table`, which contains the declaration of each value."""
 
     table: Mapping[Any, Declared]
 
@@ -115,7 +115,7 @@ class SomeOf:
         """Raise ValueError unless the value matches this declaration."""
         if not isinstance(value, dict) or not value.keys() <= self.table.keys():
             names = shortened(list(self.table))
-            raise ValueError(f"{name}={shortened(value)}: must be a table with names from {names}")
+            raise ValueError(f"{name}={shortened(value)}: must be a mapping with keys from {names}")
         for key, part in value.items():
             check_declared(f"{name}.{key}", part, self.table[key])
 
@@ -175,7 +175,7 @@ def check_declared(name: str, value: Any, declared: Declared) -> None:
         if not isinstance(value, dict) or value.keys() != declared.keys():
             given = list(value) if isinstance(value, dict) else value
             raise ValueError(
-                f"{name}={shortened(given)}: must be a table with the keys {shortened(list(declared))}"
+                f"{name}={shortened(given)}: must be a mapping with the keys {shortened(list(declared))}"
             )
         for key, inner in declared.items():
             check_declared(f"{name}.{key}", value[key], inner)

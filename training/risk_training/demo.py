@@ -30,7 +30,7 @@ LADDER = ("random", "attacker", "grower", "breaker", "planner", "beam", "duelist
 SIX = ("strategist", "tactician", "breaker", "hunter", "beam", "planner")
 TOURNAMENT, TOURNAMENT_OF_SIX = "tournament", "six_players"  # names of files, without suffixes
 TRAINED = "yours"  # the label of the agent that the demo trains
-# estimated CPU seconds on a core on which `loop_seconds` returns LOOP; COMPILING is for a first compilation
+# estimated CPU seconds on a core on which `loop_seconds` returns LOOP; COMPILING: a first compilation
 START, DUEL, GAME_OF_SIX, DECISIONS, COMPILING = 20.0, 0.03, 3.0, 120.0, 200.0
 LOOP, DEFAULT_DECISIONS = 0.05, 800_000  # DECISIONS is the time of DEFAULT_DECISIONS decisions
 ROUNDS = 3  # number of rounds before the first picture
@@ -51,7 +51,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     )
     add("--no-training", action="store_true", help="skip the training")
     add("--seed", type=int, default=1, help="seed of the games (default: %(default)s)")
-    add("--out", metavar="FOLDER", help="folder for all files (default: a new runs/demo-<time>)")
+    add("--out", metavar="FOLDER", help="folder for all files (default: a new folder runs/demo-TIME)")
     arguments = parser.parse_args(argv)
     _check(arguments)
     if arguments.out:
@@ -65,7 +65,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     show_games(console, arguments.seed)
     agents = list(LADDER)
     if not arguments.no_training:
-        console.rule("2. Training an agent for two players, by games against itself and agents of the ladder")
+        console.rule("2. Training an agent for two players, in games against itself and agents of the ladder")
         agents.append(f"{TRAINED}={train(folder, arguments.decisions, console)}")
     console.rule(f"3. Tournament: {len(agents)} agents, two players, every deal from both seats")
     play(folder / TOURNAMENT, agents, players=2, games=arguments.games, seed=arguments.seed)
@@ -78,7 +78,7 @@ def main(argv: Sequence[str] | None = None) -> None:
 
 
 def _check(arguments: argparse.Namespace) -> None:
-    """Raise errors at once that training or the tournament would raise minutes later."""
+    """Raise at once the errors that training or the tournament would raise minutes later."""
     for name in ("games", "six_games", "decisions"):
         value = getattr(arguments, name)
         if value is not None and value < 1:
@@ -87,7 +87,7 @@ def _check(arguments: argparse.Namespace) -> None:
         require("torch")
     file = Path(arguments.out or "", f"{TOURNAMENT}.sqlite")
     if arguments.out and file.exists():
-        raise FileExistsError(f"{file} exists: --out must be a new folder")
+        raise FileExistsError(f"{file} exists: choose a new folder for --out")
 
 
 def estimate(arguments: argparse.Namespace, cores: int, loop: float) -> str:
@@ -118,7 +118,7 @@ def show_games(console: Console, seed: int) -> None:
 def opening(seed: int) -> str:
     """Return the board after the first rounds of a game between the bots in `WATCHED`, as text.
 
-    Another process plays these rounds without compiled code, so the board is ready after a few seconds.
+    Another process plays these rounds without compiled code, so the board is ready within a few seconds.
     """
     code = f"from risk_training import demo; print(demo.first_rounds({seed}))"
     done = subprocess.run(
@@ -173,9 +173,10 @@ def train(folder: Path, decisions: int | None, console: Console) -> Path:
 
 
 def play(path: Path, agents: Sequence[str], **numbers: int) -> None:
-    """Play a tournament into `path`.sqlite, and write the report `path`.html if matplotlib is installed.
+    """Play a tournament, and store the games in `path`.sqlite.
 
-    `numbers` are the options `players`, `games` and `seed`.
+    If matplotlib is installed, the report is written to `path`.html. `numbers` are the options `players`,
+    `games` and `seed`.
     """
     named: dict[str, Any] = {"agents": ",".join(agents), **numbers, "workers": os.cpu_count() or 1}
     named["out"] = path.with_suffix(".sqlite")

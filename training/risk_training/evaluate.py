@@ -33,8 +33,8 @@ from risk_training.run_files import BEST_OF_RUN
 from risk_training.win_rate import play_deals, summarise
 
 OPPONENTS = "random,attacker,grower"
-GAMES_AT_ONCE = 128  # games in a piece of work, if all players act in batches
-SLOW_GAMES_AT_ONCE = 12  # games in a piece if a player acts one view at a time: such players start slowly
+GAMES_AT_ONCE = 128  # games per chunk, if all players act in batches
+SLOW_GAMES_AT_ONCE = 12  # games per chunk, if a player acts one view at a time: such players start slowly
 
 
 @dataclass(frozen=True)
@@ -65,12 +65,12 @@ def evaluate(
     """Return the score of an agent in at least `games` games, with every deal played from every seat.
 
     `agent` and `opponent` are specs as for `risk_agents.load`. `progress` is called with the number of games
-    that have just ended. `executor` plays the games in pieces (`risk_agents.workers`). If `executor` is None,
+    that have just ended. `executor` plays the games in chunks (`risk_agents.workers`). If `executor` is None,
     the games are played in this process. The executor does not change the score.
     """
     seats = rules.num_players
     is_slow = any(isinstance(loaded(spec), AgentFactory) for spec in (agent, opponent))
-    size = (SLOW_GAMES_AT_ONCE if is_slow else GAMES_AT_ONCE) // seats  # deals of a piece
+    size = (SLOW_GAMES_AT_ONCE if is_slow else GAMES_AT_ONCE) // seats  # deals per chunk
     deals, parts = range(-(-games // seats)), []
     pieces = ((agent, opponent, rules, board, deals[k : k + size], seed) for k in deals[::size])
     for part in in_order(executor or InProcess(), play_piece, pieces):

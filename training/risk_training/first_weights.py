@@ -27,7 +27,7 @@ def path_of(kind: str, source: str) -> str:
 
 
 def read_arrays(kind: type[TrainedFile], source: str, rules: Rules, board: Board) -> dict[str, Array]:
-    """Return the weights in a file of this kind, or of an agent.
+    """Return the weights in a trained file of this kind. `source` is a path, or the name of an agent.
 
     Raises ValueError if the file cannot be read, or was trained for other games.
     """
@@ -43,14 +43,14 @@ def copy_weights(
 ) -> None:
     """Copy the weights of a file into a network with the same names and shapes.
 
-    Raises ValueError if names or shapes differ, for example because the layers have other sizes.
+    Raises ValueError if names or shapes differ, for example because the layer sizes differ.
     """
     for name in sorted({*own, *given}):
         shapes = [tuple(weights[name].shape) if name in weights else None for weights in (given, own)]
         if shapes[0] != shapes[1]:
             raise ValueError(
                 f"begin_with={source!r}: the weights {name!r} have shape {shapes[0]}, but the network of "
-                f"these settings has {shapes[1]}; set the same inputs and sizes of layers"
+                f"these settings has {shapes[1]}; set the same inputs and layer sizes"
             )
     for name, values in own.items():
         values.copy_(torch.as_tensor(given[name]))

@@ -1,8 +1,8 @@
 """The trainer `imitation`: a policy learns the decisions of a compiled bot, the teacher.
 
-A training round plays whole games. Each seat gets the teacher or another bot. The network raises the
-probability of the teacher's actions (behavioural cloning, Pomerleau 1991), and fits the win probability of
-the teacher's seat. Every round plays new games.
+In a training round, whole games are played. Each seat gets the teacher or another bot. The network learns to
+predict the teacher's actions (behavioural cloning, Pomerleau 1991) and the win probability of the teacher's
+seat. Every round plays new games.
 """
 
 from __future__ import annotations
@@ -94,11 +94,11 @@ class Decisions:
 def losses(
     network: Network, observations: Array, masks: Tensor, actions: Tensor, won: Tensor
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """Return the cross-entropies of actions and results, and the share of equal actions, each a scalar.
+    """Return the cross-entropies of actions and results, and the agreement with the teacher, each a scalar.
 
-    An action is equal if the network's likeliest action is the teacher's action. The inputs are observations
-    int8 (k, D), masks bool (k, n), actions int64 (k,) of the teacher, and `won` float32 (k,): 1 where the
-    seat has the first place in its game.
+    The agreement is the share of decisions in which the network's likeliest action is the teacher's action.
+    The inputs are observations int8 (k, D), masks bool (k, n), the teacher's actions int64 (k,), and `won`
+    float32 (k,): 1 where the seat has the first place in its game.
     """
     logits, values = network(observations, masks)
     policy_loss = -action_logprobs(logits, actions)[0].mean()
@@ -151,8 +151,8 @@ class Trainer(TorchRun):
     def learn(self, played: Decisions) -> Metrics:
         """Fit the network to these decisions.
 
-        The metric `games/agreement` is the share of equal actions (`losses`) in the first epoch. In
-        this epoch, each minibatch contains decisions that no earlier step has used.
+        The metric `games/agreement` is the agreement (`losses`) in the first epoch. In this epoch, each
+        minibatch contains only decisions that no earlier step has used.
         """
         learning_rate = self.set_learning_rate()
         epochs = [self.minibatches(len(played.actions)) for _ in range(self.config.n_epochs)]

@@ -7,7 +7,7 @@ and draws opponents for new games.
     league = League(LeagueSettings(bots=("random", "grower")), seed=0)
     leaving = league.add_snapshot(100_000)        # "snapshot-100000" can be drawn from now on
     name = league.draw(1)[0]                      # draw an opponent for a new game
-    league.record(name, 1.0)                      # the learner was placed before this opponent
+    league.record(name, 1.0)                      # the learner finished ahead of this opponent
 """
 
 from __future__ import annotations
@@ -68,8 +68,8 @@ class LeagueSettings(Settings):
 class Standing:
     """Results of the learner against one opponent. Older results count less."""
 
-    games: float = 0.0  # faded number of games
-    points: float = 0.0  # faded sum of the learner's points (`League.record`)
+    games: float = 0.0  # discounted number of games
+    points: float = 0.0  # discounted sum of the learner's points (`League.record`)
 
 
 class League:
@@ -170,7 +170,7 @@ class League:
 
     def declared(self) -> Declared:
         """Return the declaration (`risk_training.declared`) that a state must match for `load_state_dict`."""
-        games = Number(0, self.settings.horizon + 1)  # upper limit of the faded sum
+        games = Number(0, self.settings.horizon + 1)  # upper limit of the discounted sum
         most = self.settings.window + self.settings.history
         standings = TableOf({"games": games, "points": games})
         return {"steps": ListOf(Whole(), 0, most), "standings": standings, "rng": GENERATOR}

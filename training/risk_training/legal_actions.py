@@ -20,9 +20,9 @@ class LegalActions:
         self.actions, self.counts = actions, counts  # int64 (m,); actions per decision, int64 (k,)
         self.ends = counts.cumsum(0)  # int64 (k,): end of each decision's part of the list
         self.starts = self.ends - counts
-        self.rows = torch.repeat_interleave(counts, output_size=len(actions))  # int64 (m,): decision
+        self.rows = torch.repeat_interleave(counts, output_size=len(actions))  # int64 (m,): index of decision
         everyone = torch.arange(len(counts), device=counts.device)
-        self.decisions = everyone if decisions is None else decisions  # int64 (k,): before `select`
+        self.decisions = everyone if decisions is None else decisions  # int64 (k,): numbers before `select`
 
     @classmethod
     def of(cls, masks: Tensor) -> LegalActions:
@@ -39,7 +39,7 @@ class LegalActions:
         return LegalActions(*(part.to(device) for part in (self.actions, self.counts, self.decisions)))
 
     def select(self, decisions: Tensor) -> LegalActions:
-        """Return the legal actions of some decisions, given by number, int64 (j,)."""
+        """Return the legal actions of the decisions with these numbers, int64 (j,)."""
         counts = self.counts[decisions]
         before = self.starts[decisions] - (counts.cumsum(0) - counts)
         places = torch.repeat_interleave(before, counts)

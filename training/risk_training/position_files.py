@@ -85,7 +85,10 @@ def _positions(settings: PositionSettings, board: Board) -> Iterator[FoundPositi
 
 
 def _has_replays(path: Path) -> bool:
-    """Return True for a file of saved games, which begins with "{"; raise ValueError above MOST_BYTES."""
+    """Return True if a file contains saved games: such a file begins with "{".
+
+    Raises ValueError if the file has more than MOST_BYTES bytes.
+    """
     if regular_file(path).stat().st_size > MOST_BYTES:
         raise ValueError(f"{str(path)!r} has more than {MOST_BYTES} bytes")
     with path.open("rb") as file:
@@ -116,7 +119,7 @@ def _from_replays(path: Path, settings: PositionSettings, board: Board) -> Itera
 
 
 def _moments(saved: SavedGame, settings: PositionSettings, board: Board) -> Iterator[Any]:
-    """Yield the record when the phase first occurs in a turn, for each turn in the rounds of the settings."""
+    """Yield the record at the first decision of the phase in each turn, for the rounds of the settings."""
     phase, (first, last) = Phase[settings.phase.upper()], settings.rounds
     game, turn = saved.start(board), None
     for number, action in enumerate([*saved.actions, None]):

@@ -63,10 +63,11 @@ class Config(SelfPlaySettings):
 
 
 def advantages(rollout: Rollout, gamma: float, gae_lambda: float) -> tuple[Array, Array]:
-    """Return generalised advantages float32 (T, N) along each seat's own decisions, and a mask bool (T, N).
+    """Return generalised advantage estimates (GAE), float32 (T, N), and a mask, bool (T, N).
 
-    The mask is True where the advantage is known. The advantage of a seat's last decision in a rollout is
-    known only if the seat has ended or decides next.
+    The estimates are computed along each seat's own decisions. The mask is True where the advantage is known.
+    The advantage of a seat's last decision in a rollout is known only if the seat decides next, has been
+    eliminated or has finished its game.
     """
     T, N = rollout.actions.shape
     lanes = np.arange(N)

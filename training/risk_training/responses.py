@@ -1,9 +1,9 @@
-"""Rounds of best responses (PSRO, Lanctot et al. 2017): an agent that is trained against its exploiters.
+"""Rounds of exploiters: an agent is trained against its exploiters (PSRO, Lanctot et al. 2017).
 
-In each round, the trainer `selfplay` trains a policy against the current agent: the exploiter. If the
-exploiter gains at least `least_gain` over the even share of wins, the trainer `state_value` trains a new
-value. Its training games include all exploiters so far. In the next round, the agent is `tactician` with this
-value.
+An *exploiter* is a policy that is trained against one agent only; it approximates a best response to this
+agent. In each round, the trainer `selfplay` trains an exploiter of the current agent. If the exploiter gains
+at least `least_gain` over the even share of wins, the trainer `state_value` trains a new value. The training
+games of the value include all exploiters so far. In the next round, the agent is `tactician` with this value.
 
     round-N/exploiter/   the run of the exploiter
     round-N/value/       the run of the next agent's value
@@ -46,7 +46,7 @@ class Responses(Settings):
     value_settings: Mapping[str, Any] = field(default_factory=dict)  # changes to `value`
     exploiter_share: float = setting(0.3, 0.001, 0.999)  # share of the bots' seats that exploiters get
     rounds: int = setting(5, 1, MOST_ROUNDS)  # maximum number of rounds
-    games: int = setting(600, 1, 10**6)  # number of games that measure a gain
+    games: int = setting(600, 1, 10**6)  # number of games to measure a gain
     least_gain: float = setting(5.0, 0, 100)  # percentage points; a smaller gain ends the rounds
     seed: int = setting(0, 0, MOST_SEED - MOST_ROUNDS)
 

@@ -173,8 +173,8 @@ class Run(ABC):
         if wrong:
             raise DivergedError(
                 f"update {self.updates + 1} (step {self.steps:,}) diverged: {wrong[0]}. "
-                f"Start a new run with a lower learning_rate than {self.config.learning_rate}. "
-                f"The policy and the checkpoint in {self.folder} remain as of step {self._saved_steps:,}"
+                f"Start a new run with a learning_rate below {self.config.learning_rate}. "
+                f"The policy and the checkpoint in {self.folder} are still from step {self._saved_steps:,}"
             )
 
     def passes(self, interval: int) -> bool:
@@ -239,7 +239,7 @@ class Run(ABC):
 
         `length` replaces the configured number of steps, and `device` the configured device. `named` are the
         specs of opponents that may run code. Raises ValueError if the folder has no checkpoint of this
-        version, if the machine lacks the device, or if an opponent may not run its code.
+        version, if the device is missing, or if an opponent may not run its code.
         """
         state = load_checkpoint(folder)
         changes = {cls.CONFIG.LENGTH: length, "device": device}
@@ -315,7 +315,7 @@ class TorchRun(Run):
             average.lerp_(values.detach(), 1 - self.config.ema_decay)
 
     def arrays(self) -> dict[str, Array]:
-        """Return copies of the weights that play: the averaged weights, or the network's weights."""
+        """Return copies of the weights to use in games: the averaged weights, or the network's weights."""
         if not self.averages:
             return self.network.arrays()
         return {name: values.cpu().numpy().copy() for name, values in self.averages.items()}
@@ -348,7 +348,7 @@ class TorchRun(Run):
         return rate
 
     def minibatches(self, count: int) -> tuple[torch.Tensor, ...]:
-        """Return the numbers 0 ... count - 1 in a new random order, split into parts of `batch_size`."""
+        """Return the numbers 0 ... count - 1 in a new random order, split into minibatches."""
         return self.moved(torch.randperm(count, generator=self.shuffle)).split(self.config.batch_size)
 
     def step_optimizer(self, loss: torch.Tensor) -> torch.Tensor:
@@ -391,11 +391,11 @@ class TorchRun(Run):
 
 
 class DivergedError(ValueError):
-    """Error: an update has produced values that are too large or not finite."""
+    """Raised if an update produces values that are too large or not finite."""
 
 
 def declared_moments(optimizer: torch.optim.Optimizer) -> Declared:
-    """Return the declaration of moments for `load_moments`, by number of the parameter."""
+    """Return the declaration of the moments for `load_moments`, keyed by the index of the parameter."""
     parameters = [parameter for group in optimizer.param_groups for parameter in group["params"]]
     return SomeOf(
         {
@@ -518,5 +518,5 @@ def naming(path: Path) -> Iterator[None]:
     except (OSError, RuntimeError) as error:  # PyTorch raises RuntimeError if the disk is full
         run = path.parent
         then = f", then run risk-env train --resume {run}" if (run / CHECKPOINT).is_file() else ""
-        advice = f"correct the problem (for a full disk, free disk space){then}"
+        advice = f"correct the problem (if the disk is full, free disk space){then}"
         raise OSError(f"{path} cannot be written: {error}; {advice}") from error

@@ -34,7 +34,7 @@ class RiskVecEnv(VecEnv):
     Game k of environment i has the seed `game_seed(seed, i, k)` (`risk_env.seeds`). If `seed` is None, the
     operating system chooses a seed. `seed(s)` takes effect at the next `reset`, as usual in SB3.
 
-    Observations are float32 (N, D), or a dict with `observation="structured"`. Masks come through
+    Observations are float32 (N, D), or a dict with `observation="structured"`. Masks are available through
     `env_method("action_masks")`. The arrays that `reset` and `step` return are never overwritten. If a game
     has ended, the observation is the first observation of the next game. The info then contains
     `terminal_observation`, `TimeLimit.truncated`, `winner`, `placement`, `rounds`, `seat` and `seed`.
@@ -101,7 +101,7 @@ class RiskVecEnv(VecEnv):
             self.reset_infos[lane] = {"seat": int(self.lanes.seat[lane])}
 
     def close(self) -> None:
-        """Close the agents that the environments have made."""
+        """Close the agents that the environments have created."""
         self.lanes.close()
 
     def get_attr(self, attr_name: str, indices: Indices = None) -> list[Any]:
@@ -152,7 +152,7 @@ class RiskVecEnv(VecEnv):
         return [masks[index] for index in self._get_indices(indices)]
 
     def env_is_wrapped(self, wrapper_class: type[Any], indices: Indices = None) -> list[bool]:
-        """Return False for each environment, because no wrapper is around a single environment."""
+        """Return False for each environment, because a single environment is never wrapped."""
         return [False for _ in self._get_indices(indices)]
 
     def get_images(self) -> Sequence[Array | None]:

@@ -128,7 +128,7 @@ class LeagueVecEnv(RiskVecEnv):
             self.draw_opponents()
 
     def draw_opponents(self) -> None:
-        """Let the next games draw their opponents with the current probabilities of the league."""
+        """Draw the opponents of later games with the current probabilities of the league."""
         weights = dict(zip(self.league.names, self.league.weights(), strict=True))
         names = [*self.league.settings.bots, *(slot.snapshot for slot in self.slots)]
         self.lanes.draw_by(np.array([weights.get(name, 0.0) for name in names]))  # type: ignore[arg-type]
@@ -136,7 +136,7 @@ class LeagueVecEnv(RiskVecEnv):
     def add_snapshot(self, steps: int, policy: Any) -> None:
         """Add the learner's current policy, after `steps` steps, to the league.
 
-        Raises ValueError if the league has bots and `snapshot_share` 0, because such a league draws no
+        Raises ValueError if the league has bots and a `snapshot_share` of 0, because such a league draws no
         snapshots.
         """
         if not self.slots:
@@ -181,9 +181,9 @@ class LeagueVecEnv(RiskVecEnv):
         return observations, rewards, dones, infos
 
     def _note(self, ended: Array, numbers: Array) -> None:
-        """Report the results of games that have ended to the league, except games of a replaced opponent.
+        """Report the results of finished games to the league, except games with a replaced opponent.
 
-        `ended` are the lanes of these games, and `numbers` (N, 6) are the players at all seats.
+        `ended` are the lanes of the finished games. `numbers` (N, 6) are the numbers of the players by seat.
         """
         names = {slot.player: slot.snapshot for slot in self.slots}
         for lane in ended:

@@ -2,8 +2,8 @@
 
 Besides the files of every run, the folder contains `last.zip`, the policy at the last checkpoint, and
 `best.zip`, the policy of the best evaluation. Both are agents (`risk_agents.make("runs/NAME/best.zip")`), and
-`MaskablePPO.load` reads them too. With the project's own network, `best.npz` is the best policy as a file of
-weights alone. This policy plays without Stable-Baselines3.
+`MaskablePPO.load` reads them too. With the project's own network, `best.npz` contains only the weights of the
+best policy. This agent plays without Stable-Baselines3.
 """
 
 from __future__ import annotations
@@ -97,7 +97,7 @@ class Config(RunSettings):
     """Configuration of a run of MaskablePPO.
 
     The settings from `policy` to `target_kl` are arguments of MaskablePPO. `learning_rate` and
-    `clip_range` may be `lin_3e-4`: a value that falls linearly to 0 over the run.
+    `clip_range` may have the form `lin_3e-4`: a value that falls linearly to 0 over the run.
     """
 
     TRAINER: ClassVar[str] = "sb3"
@@ -292,7 +292,7 @@ class Trainer(Run):
         return buffer.getvalue()
 
     def _weights(self) -> dict[str, bytes]:
-        """Return the file of the policy's weights by file name, or {} for a policy of Stable-Baselines3."""
+        """Return the content of the weights file by file name, or {} for a policy of Stable-Baselines3."""
         if self.config.policy != OWN_POLICY:
             return {}
         buffer = io.BytesIO()
@@ -356,7 +356,7 @@ class Trainer(Run):
         model._last_obs, model._last_episode_starts = state["last"]
         self.best, files = state["best"]
         self.best_files = {name: file.tobytes() for name, file in files.items()}
-        python_state, numpy_state, torch_state = state["random"]  # last: the lines above draw numbers
+        python_state, numpy_state, torch_state = state["random"]  # last: the lines above draw random numbers
         random.setstate(python_state)
         np.random.set_state(numpy_state)  # noqa: NPY002
         torch.set_rng_state(torch_state)

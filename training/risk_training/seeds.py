@@ -1,4 +1,4 @@
-"""Training runs of one configuration with different seeds, and learning curves over all these runs.
+"""Training runs of one configuration with different seeds, and the mean learning curves of these runs.
 
 A single run says little: two runs of one configuration can differ more than two algorithms. The win rate of
 several runs is the interquartile mean of the runs' win rates. The confidence interval of this mean comes from

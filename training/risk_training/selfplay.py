@@ -57,11 +57,11 @@ class SelfPlaySettings(NetworkSettings):
     width: int = setting(128, 1, MOST_WIDTH)  # width of the network's trunk
     local: int = setting(32, 1, MOST_WIDTH)  # width of the network's local heads
     actors: int = setting(1, 1, 4096)  # number of actors (`risk_training.actors`)
-    staleness: int = setting(0, 0, 1)  # updates by which the playing weights may lag behind
+    staleness: int = setting(0, 0, 1)  # number of updates by which the actors' weights may lag behind
 
 
 def win_chance(values: torch.Tensor, shaping: float) -> torch.Tensor:
-    """Return the values float32 (k,) that the outputs (k,) of the network stand for.
+    """Return the values float32 (k,) that the outputs (k,) of the network represent.
 
     Without shaping, a value is a win probability. With shaped rewards, values lie between -`shaping` and 1.
     """
@@ -187,7 +187,10 @@ class SelfPlay:
         self.batch.ask(self.lanes)
 
     def pay_ends(self, lanes: Array, network: Network | None, rollout: Rollout | None) -> None:
-        """Write the reward of each seat that has just ended in these lanes to the seat's last decision."""
+        """Write final rewards to the last decisions of seats.
+
+        The seats have just been eliminated in these lanes, or their game has just ended.
+        """
         batch = self.batch
         ended = batch.terminated[lanes] | batch.truncated[lanes]
         if not ended.any():
@@ -366,8 +369,8 @@ def _check_lanes(config: SelfPlaySettings, players: Sequence[Player]) -> None:
     for name, player in zip(config.league.bots, players, strict=True):
         if isinstance(player, AgentFactory) and config.n_envs > MOST_IN_PYTHON:
             raise ValueError(
-                f"n_envs={config.n_envs}: must be 1 to {MOST_IN_PYTHON}, because league.bots has {name!r}, "
-                "which is not compiled: each seat of each game has its own agent"
+                f"n_envs={config.n_envs}: must be 1 to {MOST_IN_PYTHON}, because {name!r} in league.bots is "
+                "not compiled and needs a separate agent for each seat of each game"
             )
 
 
@@ -400,8 +403,9 @@ def potential(observations: Array, board: Board, weight: float) -> Array:
     """Return the observing seats' share of all owned territories, times `weight`.
 
     The result is float32 (k,) for observations int8 (k, D). Shaping adds gamma * potential(next) -
-    potential(now) to each reward. The potential after a seat's end is 0, except after a truncation. Shaping
-    does not change the optimal policy, for any weight (Ng, Harada and Russell 1999).
+    potential(now) to each reward. After the seat's elimination or the end of the game, the potential is 0,
+    except after a truncation. Shaping does not change the optimal policy, for any weight (Ng, Harada and
+    Russell 1999).
     """
     if not weight:
         return np.zeros(len(observations), np.float32)

@@ -1,6 +1,6 @@
 """The trainer `state_value`: each seat's win probability when a turn begins, with two to six players.
 
-Compiled bots play a training round of whole games with every number of players. When a turn begins, another
+In a training round, compiled bots play whole games with every number of players. When a turn begins, another
 bot sometimes replaces the bot of the seat, so that positions are more varied than with one bot. Some seats
 place all their first troops on a random territory, or claim a random continent first. `strategist` may make
 such choices too.
@@ -75,7 +75,7 @@ Tensor = torch.Tensor
 LANES = 512
 GATHERER = beam.other_turn(beam.BOT, "gathering beam", width=1)  # places only the first troops
 CLAIMER = style.bot("claimer", "1", style.Style(gathers=1))  # claims a random continent first
-LEARNER = "learner"  # name of `tactician` with the value in training
+LEARNER = "learner"  # name of `tactician` with the value that is being trained
 DEAD = -1e9  # logit of a seat that cannot win
 
 
@@ -287,8 +287,8 @@ class Games:
     def _bots_that_know(self) -> tuple[list[CompiledBot], Array]:
         """Return the bots that can play these games, and their shares of the bots' seats.
 
-        A trained policy, for example, can play only with its own number of players. Raises ValueError if no
-        bot can play.
+        A trained policy, for example, can play only with the number of players of its training. Raises
+        ValueError if no bot can play.
         """
         specs = zip(self.config.bots, self.config.weights, strict=True)
         bots = [(load_bot(spec), weight) for spec, weight in specs if weight]
@@ -324,7 +324,7 @@ class Games:
         return Positions(codes, games, lookers, winners, self.players)
 
     def _begin(self, arena: Arena, lanes: Array, numbers: Array) -> None:
-        """Begin games, given by number, in these lanes."""
+        """Begin the games with these numbers in these lanes."""
         arena.numbers[lanes] = self._draw((len(lanes), MAX_SEATS))
         seeds = [game_seed(self.config.seed, self.first + game) for game in numbers.tolist()]
         arena.batch.begin_seeded(lanes, np.array(seeds, np.uint64))
@@ -447,7 +447,7 @@ class Trainer(TorchRun):
     def _play_round(self) -> list[Positions]:
         """Play the next round, and return the positions for each number of players.
 
-        If the network does not play, workers begin the following round.
+        If the network does not play in the games, workers begin the following round.
         """
         config, following = self.config, self.steps + self.config.round_games
         if not self.running:

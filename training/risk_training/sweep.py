@@ -111,7 +111,9 @@ def _check_grid(sweep: Sweep, facts: Mapping[str, Any]) -> None:
         if isinstance(values, Span):
             raise ValueError(f"keys.{key}: sampler 'grid' needs {{values: [...]}}, not a range")
     if "trials" in facts:
-        raise ValueError(f"trials={facts['trials']}: leave out, as sampler 'grid' tries every combination")
+        raise ValueError(
+            f"trials={facts['trials']}: leave it out, because sampler 'grid' tries every combination"
+        )
     check_range("number of combinations", sweep.trials, 1, MOST_TRIALS)
 
 

@@ -105,7 +105,7 @@ class Network(NamedWeights):
         return Inputs(trunk, shared, *own, torch.cat(hidden), torch.cat(outputs, 1).T)
 
     def load_arrays(self, arrays: Mapping[str, Array]) -> None:
-        """Load weights that `arrays` returned, to the CPU."""
+        """Load weights that `arrays` returned, onto the CPU."""
         self.weights.load_state_dict(
             {name: torch.tensor(values) for name, values in arrays.items()}, assign=True
         )

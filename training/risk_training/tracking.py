@@ -1,4 +1,4 @@
-"""Trackers: where a run shows its metrics while it trains, in addition to the file `metrics.jsonl`."""
+"""Trackers, which show the metrics of a run during training, in addition to the file `metrics.jsonl`."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ MOST_BYTES = 64  # largest size of the file TRACKER_ID, in bytes
 
 
 class Tracker(ABC):
-    """Receives the metrics of a run."""
+    """Base class of trackers, which receive the metrics of a run."""
 
     place: Path  # folder that the tracker writes to, for error messages
 
@@ -36,7 +36,7 @@ class Tracker(ABC):
 
 
 class TensorBoard(Tracker):
-    """Writes event files for TensorBoard."""
+    """A tracker that writes event files for TensorBoard."""
 
     def __init__(self, folder: Path, steps: int) -> None:
         from torch.utils.tensorboard import SummaryWriter
@@ -59,7 +59,7 @@ class TensorBoard(Tracker):
 
 
 class Logger(Tracker):
-    """Records metrics with `wandb`, or with `trackio`, which has the same interface."""
+    """A tracker that records metrics with `wandb`, or with `trackio`, which has the same interface."""
 
     def __init__(self, module: str, folder: Path, config: Mapping[str, Any]) -> None:
         try:
@@ -94,7 +94,7 @@ def _id(path: Path) -> str:
 
 
 def open_tracker(config: RunSettings, folder: Path, steps: int) -> Tracker:
-    """Return the tracker that the settings of a run name.
+    """Return the tracker of the setting `tracker`.
 
     `steps` is the number of steps of the run so far. Raises ImportError if the tracker is not installed.
     """

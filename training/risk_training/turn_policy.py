@@ -40,7 +40,7 @@ Tensor = torch.Tensor
 
 LANES = 256
 SCALE = 10  # outputs of the network are in tenths of a win probability
-LEARNER = 0  # number of the learner among the players of a game; bots follow
+LEARNER = 0  # index of the learner among the players; the bots follow
 
 
 @dataclass(frozen=True)

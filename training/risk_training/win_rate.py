@@ -16,7 +16,7 @@ from risk_env.players import Named
 Seating = Callable[[], Named]
 
 GAMES_AT_ONCE = 48  # games that a worker plays at once
-_Z = 1.96  # normal quantile of a 95 % interval
+_Z = 1.96  # normal quantile of a 95 % confidence interval
 
 
 @dataclass(frozen=True)
@@ -86,8 +86,8 @@ def play_deals(
 ) -> Array:
     """Play these deals, and return one row of results per game.
 
-    `lanes` games are played at a time (None: all games). In the rows of a deal, the player has each seat in
-    turn.
+    `lanes` games are played at a time (None: all games). Each deal has one row for each seat of the player,
+    in the order of the seats.
     """
     seats = rules.num_players
     games = len(deals) * seats
