@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.arguments import documented_parser
+from benchmarks.arguments import at_least_one, documented_parser
 from risk_agents import kept_out
 from risk_agents.agent_list import split_agents
 from risk_agents.registry import load, make
@@ -75,7 +75,7 @@ def main(argv: Sequence[str] | None = None) -> None:
         help="bots from which the other players are drawn: compiled bots, or kept_out",
     )
     add_rules_arguments(parser, FAST, "6")
-    parser.add_argument("--games", type=int, default=240, help="number of games (default: 240)")
+    parser.add_argument("--games", type=at_least_one, default=240, help="number of games (default: 240)")
     parser.add_argument("--seed", type=int, default=77, help="seed of all games (default: 77)")
     arguments = parser.parse_args(argv)
     rules = rules_of(vars(arguments), FAST, 6)

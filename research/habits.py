@@ -12,6 +12,7 @@ import json
 
 import numpy as np
 
+from benchmarks.arguments import at_least_one
 from risk_agents.search.opponents import FILE, HabitCounter, Habits
 from risk_agents.search.strategist import PLAYERS
 from risk_env.board.maps import load_map
@@ -27,7 +28,7 @@ NUM_PLAYERS = (3, 4, 5, 6)
 def main() -> None:
     """Play the games, and write the habits into FILE."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
-    parser.add_argument("--games", type=int, default=300, help="number of games (default: 300)")
+    parser.add_argument("--games", type=at_least_one, default=300, help="number of games (default: 300)")
     games = parser.parse_args().games
     chance, board = np.random.default_rng(SEED), load_map("classic")
     total = {player.name: Habits() for player in PLAYERS}

@@ -18,6 +18,7 @@ import torch
 from sb3_contrib import MaskablePPO
 from torch.distributions import Distribution
 
+from benchmarks.arguments import at_least_one
 from benchmarks.records import table
 from risk_training.league import LeagueSettings
 from risk_training.sb3 import RiskVecEnv
@@ -40,7 +41,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     parser.add_argument("--preset", default="classic", help="preset of the rules (default: classic)")
     parser.add_argument("--players", type=int, default=2, help="number of players (default: 2)")
     updates = "number of measured updates per method (default: 5)"
-    parser.add_argument("--updates", type=int, default=5, help=updates)
+    parser.add_argument("--updates", type=at_least_one, default=5, help=updates)
     arguments = parser.parse_args(argv)
     torch.set_num_threads(1)
     game = {"preset": arguments.preset, "players": arguments.players}

@@ -16,6 +16,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from benchmarks.arguments import at_least_one
 from risk_agents.search import beam
 from risk_agents.search.evaluation import SETS, STEADY
 from risk_agents.workers import WorkExecutor, add_options, in_order, open_executor
@@ -43,8 +44,8 @@ def main(argv: Sequence[str] | None = None) -> None:
         "--players", type=int, default=3, choices=range(2, 7), help="number of players (default: 3)"
     )
     parser.add_argument("--preset", default="classic", help="preset of the rules (default: classic)")
-    parser.add_argument("--rounds", type=int, default=16, help="number of rounds (default: 16)")
-    parser.add_argument("--games", type=int, default=800, help="games per round (default: 800)")
+    parser.add_argument("--rounds", type=at_least_one, default=16, help="number of rounds (default: 16)")
+    parser.add_argument("--games", type=at_least_one, default=800, help="games per round (default: 800)")
     parser.add_argument("--seed", type=int, default=1, help="seed of all random choices (default: 1)")
     add_options(parser)
     arguments = parser.parse_args(argv)

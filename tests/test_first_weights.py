@@ -63,7 +63,7 @@ def test_a_run_of_every_trainer_begins_with_the_weights_of_a_file(trainer: str, 
     larger = {"hidden_sizes": (7, 4)} if "hidden_sizes" in small else {"width": 24}
     if "policy_kwargs" in small:
         larger = {"policy_kwargs": {"net_arch": [9]} if "policy" in small else {"width": 24, "local": 8}}
-    with pytest.raises(ValueError, match=r"the weights '.*' have shape .*; set the same inputs and layer"):
+    with pytest.raises(ValueError, match=r"shape of the weights '.*': .*; set the same inputs and layer"):
         new_run(trainer, tmp_path, **larger).load_first_weights(path)
 
 

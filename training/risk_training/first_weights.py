@@ -46,11 +46,11 @@ def copy_weights(
     Raises ValueError if names or shapes differ, for example because the layer sizes differ.
     """
     for name in sorted({*own, *given}):
-        shapes = [tuple(weights[name].shape) if name in weights else None for weights in (given, own)]
+        shapes = [tuple(weights[name].shape) if name in weights else "missing" for weights in (given, own)]
         if shapes[0] != shapes[1]:
             raise ValueError(
-                f"begin_with={source!r}: the weights {name!r} have shape {shapes[0]}, but the network of "
-                f"these settings has {shapes[1]}; set the same inputs and layer sizes"
+                f"begin_with={source!r}: shape of the weights {name!r}: {shapes[0]} in the file, {shapes[1]} "
+                "in the network of these settings; set the same inputs and layer sizes"
             )
     for name, values in own.items():
         values.copy_(torch.as_tensor(given[name]))
