@@ -67,7 +67,7 @@ class Exchange:
         """Use the field `actions` of a reply, or else the field `action`, as the new plan.
 
         Each action is a number or a string. Raises ValueError if there are too many actions, or if the reply
-        has no legal action for the current decision.
+        has neither a legal action for the current decision nor a new standing order.
         """
         actions = reply.get("actions", [reply.get("action")])
         if not isinstance(actions, list) or len(actions) > MOST_STEPS:

@@ -31,7 +31,7 @@ MOMENTS = ("decision", "turn", "round")
 
 
 def main(argv: Sequence[str]) -> None:
-    """Run the command `replay`: replay the games, compare their results, and print or draw the games."""
+    """Run the command `replay`: replay the games, check their results, and print or draw the games."""
     arguments = _parser().parse_args(argv)
     outputs = [(kind, path) for kind in PICTURES if (path := getattr(arguments, kind))]
     check_fps("--fps", arguments.fps)

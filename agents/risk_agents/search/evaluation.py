@@ -126,9 +126,9 @@ def card_worth(game, rules):
 
 @kernel
 def count_powers(game, card, evaluator):
-    """Write the troops due of every seat, the seat's troops, and the rivals' power into the workspace.
+    """Write the troops due to every seat, the seat's troops, and the rivals' power into the workspace.
 
-    The troops due of a rival include a share of the rival's expected set (`weights[SETS]`).
+    The troops due to a rival include a share of the rival's expected set (`weights[SETS]`).
     """
     board, rules, seat, weights, work = evaluator
     for owner in range(MAX_OWNERS):
@@ -148,7 +148,7 @@ def count_powers(game, card, evaluator):
 
 @kernel
 def expected_set(game, rules, hand):
-    """Return the expected troops of a rival's next trade, given the size of the hand (RULES 5.2, 9.4)."""
+    """Return the expected troops from a rival's next trade, given the size of its hand (RULES 5.2, 9.4)."""
     if rules.deck == Deck.STAR:
         return STAR_CARD * hand if hand > 1 else 0.0
     return HOLDS_SET[min(hand, len(HOLDS_SET) - 1)] * 3.0 * card_worth(game, rules)
@@ -156,7 +156,7 @@ def expected_set(game, rules, hand):
 
 @kernel
 def own_power(game, card, evaluator):
-    """Return the seat's own power: troops that can fight, safe income, cards, and progress to victory."""
+    """Return the seat's own power: troops that can fight, safe income, cards, progress towards victory."""
     board, rules, seat, weights, work = evaluator
     lost, backward = scan_borders(game, evaluator)
     income = max(3.0, num_territories(game, seat) / 3.0)

@@ -202,7 +202,11 @@ def _add_limits(parser: argparse.ArgumentParser) -> None:
 def _add_files(parser: argparse.ArgumentParser) -> None:
     """Add the arguments for files that a tournament reads and writes."""
     add = parser.add_argument
-    add("--out", metavar="FILE", help="SQLite file of the games (default: a new tournament-<time>.sqlite)")
+    add(
+        "--out",
+        metavar="FILE",
+        help="SQLite file of the games (default: a new file tournament-<time>.sqlite)",
+    )
     add(
         "--resume",
         nargs="?",
@@ -215,7 +219,7 @@ def _add_files(parser: argparse.ArgumentParser) -> None:
         metavar="FILE",
         help="write every game's actions as JSON Lines (`risk-env replay` reads the file)",
     )
-    add("--replays", metavar="DIR", help="folder for replays of games, as pages for a browser")
+    add("--replays", metavar="DIR", help="write replays of games into this folder, as pages for a browser")
     add(
         "--replay-games",
         metavar="WHICH",
