@@ -99,7 +99,7 @@ _FIXED_SIZES = {1: 8, 5: 4}  # size of the values of a wire type with a fixed si
 
 
 class OnnxPolicy(Policy):
-    """Policy that plays an ONNX model's output `action`, or the likeliest legal action of `logits`.
+    """Policy that plays the output `action` of an ONNX model, or the likeliest legal action by `logits`.
 
     N is the number of decisions, D the size of an observation, and n the number of actions. The model must
     have the input `observation`, float32 (N, D), and may have the input `action_mask`, int8 (N, n). The model

@@ -95,7 +95,7 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _add_video(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments of --gif and --mp4."""
+    """Add the arguments that control the videos of --gif and --mp4."""
     add = parser.add_argument
     add(
         "--every",
@@ -146,7 +146,7 @@ def _print(game: Game, line: str, arguments: argparse.Namespace) -> None:
 
 
 def reviewed(game: Game, names: Sequence[str]) -> Review:
-    """Review a game, print the review, and return it."""
+    """Review a game; print and return the review."""
     from risk_agents.review import review  # slow import, about one second
     from risk_agents.review.report import lines
 

@@ -140,7 +140,9 @@ def _check_sizes(source: BinaryIO, footer: Any, row: int) -> None:
     if rows != footer.num_rows or min([group.num_rows for group in groups], default=0) < 0:
         raise ValueError(f"the footer states {footer.num_rows} rows, but the row groups have {rows}")
     if rows * row > most:
-        raise ValueError(f"{rows} rows of {row} bytes exceed {MOST_TIMES} times the file's {size} bytes")
+        raise ValueError(
+            f"{rows} rows of {row} bytes exceed {MOST_TIMES} times the file size of {size} bytes"
+        )
     expanded = 0
     for group in groups:
         for column in map(group.column, range(group.num_columns)):
@@ -155,7 +157,7 @@ def _check_sizes(source: BinaryIO, footer: Any, row: int) -> None:
             for page in expanded_sizes(source, first, last):
                 expanded += page
                 if expanded > most:
-                    raise ValueError(f"the pages exceed {MOST_TIMES} times the file's {size} bytes")
+                    raise ValueError(f"the pages exceed {MOST_TIMES} times the file size of {size} bytes")
 
 
 def _checked_facts(pa: Any, file_schema: Any) -> dict[str, Any]:

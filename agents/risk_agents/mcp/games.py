@@ -47,7 +47,8 @@ class OpenGame(TextMatch):
         """Play an action; raise ValueError after MOST_DECISIONS decisions."""
         if self.game.records["decisions"][0] >= MOST_DECISIONS:
             raise ValueError(
-                f"the game has ended after {MOST_DECISIONS} decisions: begin another game with new_game"
+                f"the game has reached the limit of {MOST_DECISIONS} decisions: start another game with "
+                "new_game"
             )
         super().step(action)
 

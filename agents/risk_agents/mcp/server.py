@@ -114,7 +114,7 @@ def _add_looking(server: MCPServer, games: OpenGames) -> None:
 
     @_tool(server)
     def odds(attackers: int, defenders: int) -> str:
-        """Return the probability, in percent, that an attack that continues to the end succeeds.
+        """Return the probability, in percent, that a blitz (an attack to the end) succeeds.
 
         attackers: all troops on the source. defenders: all troops on the target.
         """

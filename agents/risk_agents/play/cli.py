@@ -122,7 +122,7 @@ def _parser() -> argparse.ArgumentParser:
     add(
         "--allow-programs",
         action="store_true",
-        help="with --resume: run the programs and query the language models that the file names",
+        help="with --resume: run programs and Python files that FILE names, and query its language models",
     )
     return parser
 

@@ -113,7 +113,7 @@ def is_won(game, board, rules, seat):
 
 @kernel
 def card_worth(game, rules):
-    """Return the worth of a card in troops: a third of the next set, which counts at most DEAREST_SET.
+    """Return the worth of a card in troops: a third of the worth of the next set (at most DEAREST_SET).
 
     A card of the star deck is worth STAR_CARD. Without cards, the worth is 0 (RULES 2.5, 5.2, 9.4).
     """

@@ -78,7 +78,7 @@ class Rollouts:
         drafts: dict[int, Draft] | None = None,
         likely: Array | None = None,
     ) -> npt.NDArray[np.float64]:
-        """Return a seat's win probability by plan and sample, float64 (plans, samples).
+        """Return a seat's win probability for each plan and sample, float64 (plans, samples).
 
         `plans` are indices of plans. `samples`, records (samples,), are positions in a turn of the seat.
         `rng` draws the random states of the bots, and the players with the probabilities `likely`, float64
@@ -153,7 +153,7 @@ class Rollouts:
         rng: np.random.Generator,
         turns: int = 1,
     ) -> npt.NDArray[np.float64]:
-        """Return a seat's win probability by number and sample, float64 (numbers, samples).
+        """Return a seat's win probability for each number and sample, float64 (numbers, samples).
 
         The first of the players plays the seat, once with each of `numbers` in the column `column` of the
         player's memory. The game continues until the seat's first turn and `turns` further turns have begun.

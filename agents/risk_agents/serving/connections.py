@@ -37,7 +37,7 @@ SHUTDOWN = 3  # time for clients to disconnect when the server stops, in seconds
 
 
 class Connections:
-    """Open connections of a server; if a limit is exceeded, a new or an old connection is closed."""
+    """Set of the open connections of a server; closes a new or an old connection if a limit is exceeded."""
 
     def __init__(self, most: int = MOST_CONNECTIONS) -> None:
         self._most = most

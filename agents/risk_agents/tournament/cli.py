@@ -151,7 +151,7 @@ def _parser() -> argparse.ArgumentParser:
     add(
         "--allow-programs",
         action="store_true",
-        help="with --resume: run the programs and query the language models that the file names",
+        help="with --resume: run programs and Python files that FILE names, and query its language models",
     )
     add("--quiet", action="store_true", help="do not print the configuration and the progress")
     return parser
@@ -295,7 +295,8 @@ def _resumed(arguments: argparse.Namespace) -> Store:
     """Open the tournament that `--resume` names, and return its store.
 
     Raises ValueError if an argument or an agent's version has changed since the tournament began. Also raises
-    ValueError if the file names programs or language models that the command line does not allow.
+    ValueError if the file names programs, language models or Python files that the command line does not
+    allow.
     """
     store = Store.open(arguments.resume or arguments.out or _newest())
     given = _given(arguments)

@@ -49,7 +49,7 @@ class StoreError(ValueError):
 
 
 class Store:
-    """Open tournament file; several processes may write into the same file."""
+    """Connection to a tournament file; several processes may write into the same file."""
 
     def __init__(
         self, path: str | Path, config: TournamentConfig, arguments: Mapping[str, Any] | None = None

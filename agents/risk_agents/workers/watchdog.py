@@ -36,7 +36,7 @@ def main(lifeline: int, folder: str) -> None:
 
 
 def users(folder: str, but: int = 0) -> list[int]:
-    """Return the IDs of all processes, except `but`, with an open file in `folder`; [] without /proc."""
+    """Return the IDs of all processes, except `but`, with an open file in `folder`, or [] without /proc."""
     inside = os.path.join(os.path.realpath(folder), "")
     users = []
     for process in {*Path("/proc").glob("[0-9]*")} - {Path("/proc", str(but))}:
