@@ -157,7 +157,9 @@ class OnnxPolicy(Policy):
         try:
             return onnxruntime.InferenceSession(self._content, options, providers=providers)
         except Exception as error:
-            raise ValueError(f"agent={str(self.path)!r}: onnxruntime refuses the model: {error}") from error
+            raise ValueError(
+                f"agent={str(self.path)!r}: onnxruntime cannot load the model: {error}"
+            ) from error
 
     def act_batch(self, observations: Array, masks: Array, seats: Array, state: Array | None = None) -> Array:
         """Return the model's action in each lane; one run computes at most MOST_ROWS actions."""
@@ -262,7 +264,7 @@ def _number(content: bytes, at: int) -> tuple[int, int]:
         number |= (byte & 127) << 7 * place
         if byte < 128:
             return number, at + place + 1
-    raise ValueError("not an ONNX model: a number is damaged")
+    raise ValueError("not an ONNX model: a varint is damaged")
 
 
 def check_graph(graph: Any) -> None:

@@ -83,7 +83,7 @@ def _parser() -> argparse.ArgumentParser:
         "--review",
         action="store_true",
         help="print every seat's luck and costliest turns, and show both in --html. A game of 60 turns takes "
-        "up to a minute; the first use takes some minutes more",
+        "up to a minute; the first use takes a few minutes more",
     )
     add(
         "--seat",

@@ -215,7 +215,9 @@ def _checked_columns(table: Any, facts: dict[str, Any]) -> dict[str, Array]:
         _check_values(name, columns[name], least, most)
     bits = np.unpackbits(_bytes_of(table["mask"]), axis=1, bitorder="little")
     if bits[:, num_actions:].any():
-        raise ValueError(f"column mask allows an action beyond the last of the {num_actions} actions")
+        raise ValueError(
+            f"column mask allows an action that does not exist: the game has {num_actions} actions"
+        )
     columns["mask"] = mask = bits[:, :num_actions].view(np.bool_)
     actions = columns["action"]
     inside = (actions >= 0) & (actions < num_actions)

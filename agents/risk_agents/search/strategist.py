@@ -362,7 +362,9 @@ def analyse(game: Game, budget: Budget = BUDGET, seed: int = 0) -> Explanation:
     another seat is to act.
     """
     if game.is_over or game.phase < Phase.TRADE or game.turn != game.seat:
-        raise ValueError(f"phase={game.phase.name}: plans exist only while the seat whose turn it is decides")
+        raise ValueError(
+            f"phase={game.phase.name}: plans exist only for decisions of the seat whose turn it is"
+        )
     agent = Strategist(budget)
     match = Match.of(game.determinize(game.seat, seed), _alone(agent, game.seat, game.num_players))
     match.begin()

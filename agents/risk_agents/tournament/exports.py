@@ -152,7 +152,7 @@ def remarks(config: TournamentConfig, summary: Summary) -> list[str]:
     return [
         f"{summary.games} games, {deals}: {summary.won} won, {summary.truncated} truncated after "
         f"{config.rules.max_rounds} rounds (no winner), {summary.forfeited} forfeited",
-        f"rounds: mean {mean:.1f}, median {median:.0f}, 90 % within {late:.0f}",
+        f"rounds: mean {mean:.1f}, median {median:.0f}, 90 % of games within {late:.0f}",
         *_luck(summary),
         *_bounds(summary),
         *_doubts(summary),
