@@ -2,7 +2,7 @@
 
     python -I -S supervisor.py LIFELINE LIMITS COMMAND ...
 
-LIFELINE is a file descriptor: the read end of a pipe. The caller is the process that starts this script; it
+LIFELINE is a file descriptor: the read end of a pipe. The caller is the process that starts this script and
 keeps the other end of the pipe open. The pipe closes when the caller closes it or dies, even by SIGKILL.
 LIMITS is a JSON object. Its keys are `RLIMIT_*` limits, `network` (false: no network), `group` (parent folder
 of the control group) and `group memory` (bytes).

@@ -195,7 +195,7 @@ def _add_limits(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         default=None,
         help="in two-player games, also report win rates without the luck of dice and cards, and use these "
-        "rates for --against; the first use compiles code for about one minute",
+        "rates for --against. The first use compiles code for about one minute",
     )
 
 

@@ -72,8 +72,8 @@ def alpha_rank_of_line_ups(payoffs: Floats, line_ups: Sequence[LineUp], mutation
     `line_ups` are all L line-ups of K agents. `payoffs`, float (L, K), contains the payoff of one copy of
     the column's agent in the row's line-up. In each step, one seat and another agent for this seat are drawn
     uniformly. The payoff of the new agent in the new line-up is compared with the present payoff of the
-    seat's agent. The probability of the change is 1 - `mutation` if the new payoff is larger, 0.5 if both
-    are equal, and `mutation` otherwise.
+    seat's agent. The probability of the change is 1 - `mutation` if the new payoff is larger, 0.5 if the
+    payoffs are equal, and `mutation` otherwise.
     """
     L, K = payoffs.shape
     P, number = len(line_ups[0]), {line_up: n for n, line_up in enumerate(line_ups)}

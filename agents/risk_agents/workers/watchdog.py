@@ -3,7 +3,7 @@
     python -I -S watchdog.py LIFELINE FOLDER
 
 LIFELINE is a file descriptor: the read end of a pipe. The owner of the session is the process that starts
-this script; it keeps the other end of the pipe open. The pipe closes when the owner closes it or dies, even
+this script and keeps the other end of the pipe open. The pipe closes when the owner closes it or dies, even
 by SIGKILL. Every process of the Ray session has an open log file in FOLDER. All processes with an open file
 in FOLDER, except the owner, are killed. Then FOLDER is removed.
 """
