@@ -12,7 +12,7 @@ from risk_agents.tournament.results import FORFEIT, NOBODY, TRUNCATED, WON
 from risk_env.players import FAULTS
 
 MOST = (1 << 31) - 1  # largest whole number in the file
-MOST_LUCK = 1000  # largest absolute luck of a seat in a game
+MOST_LUCK = 1000  # largest absolute value of a seat's luck in a game
 
 Test = Callable[[Any, TournamentConfig], bool]
 

@@ -8,7 +8,7 @@ the meta-game with three or more players.
 
 A rating is an average over the agents that happened to play. The Nash average (Balduzzi et al. 2018) does not
 change if an agent is entered twice. The alpha-rank (Omidshafiei et al. 2019) is the share of time in which
-each agent is played if players change to better agents again and again. Both measures take account of cycles,
+each agent is played if players change to better agents repeatedly. Both measures take account of cycles,
 which a single rating hides.
 """
 
