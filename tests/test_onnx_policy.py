@@ -201,7 +201,7 @@ BAD: dict[str, tuple[Callable[[], Any], str]] = {
     "declared": (declared, "the shape of 'first' is unknown"),
     "dims": (lambda: many_dims(*[2**62] * 9), "have shape"),
     "a large dim": (lambda: many_dims(2**62, 0), "have shape"),
-    "products": (lambda: squares(2048, 4), "products; at most"),
+    "products": (lambda: squares(2048, 4), "multiply-adds; at most"),
     "values": (lambda: sums(8000, 5), "read and write"),
     "rows": (few_rows, "logits has shape"),
     "names": (twice, "two values have the name"),

@@ -586,7 +586,7 @@ def test_the_game_is_told_as_it_is_played() -> None:
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["--opponents", "planner,beam", "--players", "2"], "only 1 other seat"),
+        (["--opponents", "planner,beam", "--players", "2"], "only 1 seat for opponents"),
         (["--opponents", "plannr"], "planner"),
         (["--seat", "3"], "0 to 2"),
         (["--preset", "clasic"], "clasic"),

@@ -21,7 +21,7 @@ ROCK_PAPER_SCISSORS = np.array([[0.5, 0.2, 0.8], [0.8, 0.5, 0.2], [0.2, 0.8, 0.5
 
 
 def with_copy(payoffs: Floats, agent: int) -> Floats:
-    """Return pay-offs in which an agent is entered twice."""
+    """Return payoffs in which an agent is entered twice."""
     rows = [*range(len(payoffs)), agent]
     return payoffs[np.ix_(rows, rows)]
 

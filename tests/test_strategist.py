@@ -595,7 +595,7 @@ def test_it_says_what_it_considered() -> None:
     assert all("attack" in plan.words for plan in told.plans)
     assert told.to_dict()["plans"][0]["plan"] == told.chosen
     assert analyse(game, SMALL, seed=1).chosen in {plan.plan for plan in told.plans}
-    with pytest.raises(ValueError, match="while the seat in turn is to act"):
+    with pytest.raises(ValueError, match="decisions of the seat whose turn it is"):
         analyse(Game(Rules.preset("classic", 3, profile="fast"), BOARD, seed=1))
     with pytest.raises(ValueError, match="games=4: must be at least 16"):
         Strategist(Budget(games=4))

@@ -63,7 +63,7 @@ def test_rates_have_axes_to_100(report: Path, monkeypatch: pytest.MonkeyPatch) -
     store = Store.open(report.parent / "games.sqlite")
     summary = summarise(store.config, list(store.results()))
     store.close()
-    for name in ("Win rate by turn order", "Win rates with 95 % intervals"):
+    for name in ("Win rate by turn order", "Win rates with 95 % confidence intervals"):
         picture(summary, [name], 1)
     assert drawn[0].get_ylim() == (0, 100) == drawn[1].get_xlim()
 

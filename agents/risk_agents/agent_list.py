@@ -32,7 +32,7 @@ def split_agents(text: str, argument: str = "--agents") -> list[str]:
         (row,) = csv.reader([text], skipinitialspace=True)
     except (csv.Error, ValueError) as error:
         raise ValueError(
-            f"{argument}: {shortened(text)} is not a list of agents separated by commas: {error}"
+            f"{argument}: {shortened(text)} is not a comma-separated list of agents: {error}"
         ) from error
     return [spec.strip() for spec in row if spec.strip()]
 

@@ -2,10 +2,10 @@
 
     python -I -S confine.py USER COMMAND ...
 
-USER is the number of the command's user and group; -1 keeps the current user and group. The system calls in
-FORBIDDEN, and `clone` with new namespaces, fail with EPERM. `clone3` fails with ENOSYS. Agents do not need
-these calls, and sandbox escapes often use them. The filter exists only for the processors in _COLUMNS; on
-other processors the command runs without a filter.
+USER is the numeric id of the user and the group of the command; -1 keeps the current user and group. The
+system calls in FORBIDDEN, and `clone` with new namespaces, fail with EPERM. `clone3` fails with ENOSYS.
+Agents do not need these calls, and sandbox escapes often use them. The filter exists only for the processors
+in _COLUMNS; on other processors the command runs without a filter.
 """
 
 import ctypes
@@ -17,7 +17,7 @@ import sys
 
 SETUP_FAILED = 125
 _PR_SET_NO_NEW_PRIVS, _PR_SET_SECCOMP, _SECCOMP_MODE_FILTER = 38, 22, 2
-_COLUMNS = {"x86_64": (0xC000003E, 0), "aarch64": (0xC00000B7, 1)}  # audit number, column of FORBIDDEN
+_COLUMNS = {"x86_64": (0xC000003E, 0), "aarch64": (0xC00000B7, 1)}  # architecture, column of FORBIDDEN
 FORBIDDEN = {  # system call numbers on x86_64 and on aarch64
     "mount": (165, 40),
     "umount2": (166, 39),
@@ -124,7 +124,7 @@ def _install(steps: list[tuple[int, int, int, int]]) -> None:
     packed = b"".join(struct.pack("HBBI", *step) for step in steps)
     wanted = _Program(len(steps), packed)
     if _libc.prctl(_PR_SET_SECCOMP, _SECCOMP_MODE_FILTER, ctypes.byref(wanted), 0, 0):
-        raise OSError(ctypes.get_errno(), "the filter of system calls cannot be installed")
+        raise OSError(ctypes.get_errno(), "the system call filter cannot be installed")
 
 
 _libc = ctypes.CDLL(None, use_errno=True)

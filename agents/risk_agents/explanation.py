@@ -1,4 +1,4 @@
-"""Explanations by agents that search: the plans, an estimate of each plan, and the chosen plan.
+"""Explanations by agents that search: the plans, an estimate for each plan, and the chosen plan.
 
 The analysis board (`risk-env serve`) shows the explanations of any agent with a method `explain()`. The
 method returns an `Explanation`, or None if there is no explanation.
@@ -74,7 +74,7 @@ def _area(board: Board, territory: str) -> str:
 
 
 def _listed(names: Sequence[str]) -> str:
-    """Join the different names; if there are more than MOST_NAMED, end with a number such as "3 more"."""
+    """Join the distinct names; if there are more than MOST_NAMED, end with a number such as "3 more"."""
     different = list(dict.fromkeys(names))
     if len(different) > MOST_NAMED:
         different[MOST_NAMED - 1 :] = [f"{len(different) - MOST_NAMED + 1} more"]

@@ -14,7 +14,9 @@ if TYPE_CHECKING:  # other imports are in functions, so that --help is quick
 
 FOLDER = Path(__file__).parent / "learned" / "policies"
 SHIPPED = {name: FOLDER / f"{name}.npz" for name in ("duelist", "marshal")}
-FILES = f"policy.npz, beam_value.npz or best.zip of `risk-env train`, or one of {', '.join(SHIPPED)}"
+FILES = (
+    f"policy.npz, beam_value.npz or best.zip of `risk-env train`, or a shipped agent ({', '.join(SHIPPED)})"
+)
 
 
 def main(argv: Sequence[str]) -> None:
@@ -24,7 +26,7 @@ def main(argv: Sequence[str]) -> None:
     parser.add_argument(
         "--onnx",
         metavar="FILE",
-        help="write an ONNX model; the model of a policy takes the observations of an environment",
+        help="write an ONNX model; the input of a policy's model is the observation of an environment",
     )
     parser.add_argument(
         "--npz", metavar="FILE", help="write the weights as a .npz file, which plays without PyTorch"

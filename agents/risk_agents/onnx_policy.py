@@ -99,7 +99,7 @@ _FIXED_SIZES = {1: 8, 5: 4}  # size of the values of a wire type with a fixed si
 
 
 class OnnxPolicy(Policy):
-    """Policy that plays an ONNX model's output `action`, or the likeliest legal action of `logits`.
+    """Policy that plays the output `action` of an ONNX model, or the likeliest legal action by `logits`.
 
     N is the number of decisions, D the size of an observation, and n the number of actions. The model must
     have the input `observation`, float32 (N, D), and may have the input `action_mask`, int8 (N, n). The model
@@ -142,7 +142,7 @@ class OnnxPolicy(Policy):
         schema.check(game, str(self.path))
         if parse_json(self._facts.get("actions", "null")) != ActionSpace(rules, board).to_json():
             raise ValueError(
-                f"agent={str(self.path)!r}: the action numbers of the model differ from those of the game; "
+                f"agent={str(self.path)!r}: the model and the game have different action numbers; "
                 "export the model again for these rules and this map"
             )
 
@@ -157,7 +157,9 @@ class OnnxPolicy(Policy):
         try:
             return onnxruntime.InferenceSession(self._content, options, providers=providers)
         except Exception as error:
-            raise ValueError(f"agent={str(self.path)!r}: onnxruntime refuses the model: {error}") from error
+            raise ValueError(
+                f"agent={str(self.path)!r}: onnxruntime cannot load the model: {error}"
+            ) from error
 
     def act_batch(self, observations: Array, masks: Array, seats: Array, state: Array | None = None) -> Array:
         """Return the model's action in each lane; one run computes at most MOST_ROWS actions."""
@@ -172,7 +174,7 @@ class OnnxPolicy(Policy):
         if wanted == ACTION:
             return np.asarray(output)
         if output.shape != masks.shape:
-            raise ValueError(f"{self.name}: logits have shape {output.shape}, must be {masks.shape}")
+            raise ValueError(f"{self.name}: logits have shape {output.shape}, but must have {masks.shape}")
         least = float(np.finfo(np.float32).min)
         finite = np.nan_to_num(output, nan=least, neginf=least)
         return np.where(masks > 0, finite, -np.inf).argmax(axis=1)
@@ -262,7 +264,7 @@ def _number(content: bytes, at: int) -> tuple[int, int]:
         number |= (byte & 127) << 7 * place
         if byte < 128:
             return number, at + place + 1
-    raise ValueError("not an ONNX model: a number is damaged")
+    raise ValueError("not an ONNX model: a varint is damaged")
 
 
 def check_graph(graph: Any) -> None:
@@ -397,13 +399,14 @@ def _check_values(model: Any, sizes: dict[str, int | None]) -> None:
             products += counts[-1] * shapes[0][0 if is_turned else -1]
     if values > MOST_VALUES_IN_ALL or products > MOST_PRODUCTS:
         raise ValueError(
-            f"for {MOST_ROWS} decisions, the operators read and write {values} values and compute {products} "
-            f"products; at most {MOST_VALUES_IN_ALL} values and {MOST_PRODUCTS} products are allowed"
+            f"for {MOST_ROWS} decisions, the operators read and write {values} values and perform "
+            f"{products} multiply-adds; at most {MOST_VALUES_IN_ALL} values and {MOST_PRODUCTS} "
+            "multiply-adds are allowed"
         )
     for name in sizes.keys() & {LOGITS, ACTION}:
         shape, wanted = known.get(name), (MOST_ROWS, sizes[name]) if name == LOGITS else (MOST_ROWS,)
         if shape != wanted:
-            raise ValueError(f"{name} has shape {shape} for {MOST_ROWS} decisions, must be {wanted}")
+            raise ValueError(f"{name} has shape {shape} for {MOST_ROWS} decisions, but must have {wanted}")
 
 
 def _inferred(model: Any) -> dict[str, tuple[int, ...]]:

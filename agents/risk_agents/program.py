@@ -1,9 +1,9 @@
 """Process of an agent that exchanges lines of JSON with the caller, within limits of time and size.
 
 The process cannot block the caller. A line that is late, too long, or not a JSON object raises
-`ProgramFault`. The process's standard error is read while the caller waits, and the last part is kept to
-explain a fault. A supervisor (`supervisor`) ends the process and its children when the `Program` is closed or
-the caller dies.
+`ProgramFault`. The process's standard error is read while the caller waits, and its end is kept to explain a
+fault. A supervisor (`supervisor`) ends the process and its children when the `Program` is closed or the
+caller dies.
 """
 
 import json
@@ -28,7 +28,7 @@ from risk_env.text.escape import for_terminal
 LONGEST_LINE = 1 << 20  # maximum length of a reply, in bytes
 LONGEST_LIMIT = 1e6  # largest time limit, in seconds (eleven days)
 SHOW_ERRORS = "RISK_ENV_SHOW_STDERR"  # environment variable; if set, the process's standard error is shown
-KEPT_ERRORS = 1 << 13  # maximum size of the kept last part of standard error, in bytes
+KEPT_ERRORS = 1 << 13  # maximum number of bytes that are kept from the end of standard error
 FAREWELL = 2.0  # maximum wait for the process to end on its own, in seconds
 _QUOTED = 300  # maximum number of characters of standard error that a fault quotes
 _AT_ONCE = 1 << 16  # maximum size of one read, in bytes
@@ -164,7 +164,7 @@ class Program:
             raise self.fault("garbage", f"sends a line of more than {LONGEST_LINE} bytes")
 
     def _keep_errors(self) -> bool:
-        """Read standard error without waiting, and keep its last part; return False at its end."""
+        """Read standard error without waiting, and keep its last bytes; return False at its end."""
         try:
             more = os.read(self._stderr.fileno(), _AT_ONCE)
         except (OSError, ValueError):

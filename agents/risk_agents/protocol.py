@@ -66,8 +66,8 @@ class Exchange:
     def take(self, reply: dict[str, Any], game: Game) -> None:
         """Use the field `actions` of a reply, or else the field `action`, as the new plan.
 
-        Each action is a number or a string. Raises ValueError if there are too many actions, or if the reply
-        has no legal action for the current decision.
+        Each action is a number or a string. The reply must contain a legal action for the current
+        decision, or a new standing order. Raises ValueError for any other reply, and for too many actions.
         """
         actions = reply.get("actions", [reply.get("action")])
         if not isinstance(actions, list) or len(actions) > MOST_STEPS:

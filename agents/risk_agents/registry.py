@@ -86,7 +86,7 @@ def load(spec: str) -> CompiledBot | Policy | AgentFactory:
         raise ValueError(f"agent={spec!r}: {error}") from error
     if isinstance(player, Agent):
         raise ValueError(
-            f"agent={spec!r} is an agent, not a class: name its class, so that each seat gets its own agent"
+            f"agent={spec!r} names an agent object: name its class, so that each seat gets its own agent"
         )
     return replace(player, name=spec) if isinstance(player, AgentFactory) else player
 

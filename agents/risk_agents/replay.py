@@ -31,7 +31,7 @@ MOMENTS = ("decision", "turn", "round")
 
 
 def main(argv: Sequence[str]) -> None:
-    """Run the command `replay`: replay the games, compare their results, and print or draw the games."""
+    """Run the command `replay`: replay the games, check their results, and print or draw the games."""
     arguments = _parser().parse_args(argv)
     outputs = [(kind, path) for kind in PICTURES if (path := getattr(arguments, kind))]
     check_fps("--fps", arguments.fps)
@@ -83,7 +83,7 @@ def _parser() -> argparse.ArgumentParser:
         "--review",
         action="store_true",
         help="print every seat's luck and costliest turns, and show both in --html. A game of 60 turns takes "
-        "up to a minute; the first use takes some minutes more",
+        "up to a minute; the first use takes a few minutes more",
     )
     add(
         "--seat",
@@ -95,7 +95,7 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _add_video(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments of --gif and --mp4."""
+    """Add the arguments that control the videos of --gif and --mp4."""
     add = parser.add_argument
     add(
         "--every",
@@ -146,7 +146,7 @@ def _print(game: Game, line: str, arguments: argparse.Namespace) -> None:
 
 
 def reviewed(game: Game, names: Sequence[str]) -> Review:
-    """Review a game, print the review, and return it."""
+    """Review a game; print and return the review."""
     from risk_agents.review import review  # slow import, about one second
     from risk_agents.review.report import lines
 

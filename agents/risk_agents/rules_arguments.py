@@ -24,8 +24,8 @@ def add_rules_arguments(
     """Add the arguments for rules and map; an argument that is not on the command line has the value None.
 
     `profile` is the default profile. `players` and `otherwise` are texts for the help: `players` describes
-    the default number of players. `otherwise` names the source of values that precedes the defaults, such as
-    "value of the configuration".
+    the default number of players. `otherwise` names a source of values that takes precedence over the
+    defaults, such as "value of the configuration".
     """
     add = parser.add_argument
     before = f"{otherwise}, else " if otherwise else ""

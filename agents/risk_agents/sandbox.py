@@ -7,8 +7,8 @@
 
 The limits are `resource` limits and, if possible, a control group that limits the total memory. If bubblewrap
 (`bwrap`) works, it builds a read-only file system with only the files that the agent needs, and hides the
-network and other processes. Without bubblewrap, Linux may still allow an empty network. As the last step,
-`confine` blocks system calls and, in bubblewrap, replaces the user root with NOBODY.
+network and other processes. Without bubblewrap, Linux may still allow an empty network namespace. As the last
+step, `confine` blocks system calls and, in bubblewrap, replaces the user root with NOBODY.
 """
 
 import json
@@ -118,7 +118,7 @@ def sandbox(level: str | None) -> Sandbox:
             f"--sandbox={STRICT} needs bubblewrap: {problem}; "
             "--sandbox without a level enforces only the restrictions that this machine supports"
         )
-    words = f"{_limits_in_words(limits)}; NOT enforced: agents can access your files and processes"
+    words = f"{_limits_in_words(limits)}; NOT isolated: agents can access your files and processes"
     alone = Sandbox({**limits, supervisor.NETWORK: False})
     if not _problem(alone):
         return alone._replace(says=f"no network; {words}")

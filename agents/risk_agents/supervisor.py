@@ -1,13 +1,15 @@
-"""Stand-alone script that runs an agent's command, and kills all of its processes when the caller ends.
+"""Stand-alone script that runs an agent's command, and kills its processes when the caller ends.
 
     python -I -S supervisor.py LIFELINE LIMITS COMMAND ...
 
-LIFELINE is a file descriptor: the read end of a pipe that the caller keeps open. The pipe closes when the
-caller closes it or dies, even by SIGKILL. LIMITS is a JSON object. Its keys are `RLIMIT_*` limits, `network`
-(false: no network), `group` (parent folder of the control group) and `group memory` (bytes). The exit status
-is SETUP_FAILED if the limits cannot be set, NOT_STARTED if the command is not found, and ENDED if the
-lifeline was closed. Otherwise the exit status is the status of the command, or 128 plus the number of the
-signal that ended the command.
+LIFELINE is a file descriptor: the read end of a pipe. The caller is the process that starts this script and
+keeps the other end of the pipe open. The pipe closes when the caller closes it or dies, even by SIGKILL.
+LIMITS is a JSON object. Its keys are `RLIMIT_*` limits, `network` (false: no network), `group` (parent folder
+of the control group) and `group memory` (bytes).
+
+The exit status is SETUP_FAILED if the limits cannot be set, NOT_STARTED if the command is not found, and
+ENDED if the lifeline was closed. Otherwise the exit status is the status of the command, or 128 plus the
+number of the signal that ended the command.
 """
 
 import ctypes
@@ -24,7 +26,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-NETWORK = "network"  # key of LIMITS; if the value is false, the command gets its own, empty network
+NETWORK = "network"  # key of LIMITS; if the value is false, the command gets an empty network namespace
 GROUP, GROUP_MEMORY = "group", "group memory"  # keys of LIMITS: parent folder of the control group; bytes
 SETUP_FAILED = 125
 NOT_STARTED = 127  # exit status if the command is not found, as in shells
@@ -116,7 +118,9 @@ def memory_group(memory: int) -> str:
 def _group_folders(
     groups: Path = Path("/proc/self/cgroup"), root: Path = Path("/sys/fs/cgroup")
 ) -> Iterator[Path]:
-    """Yield folders in which control groups (version 1 or 2) with a memory limit might be possible."""
+    """Yield folders in which it may be possible to create control groups with a memory limit.
+
+    The control groups may have version 1 or 2."""
     with suppress(OSError):
         for line in groups.read_text().splitlines():
             number, controllers, path = line.split(":", 2)

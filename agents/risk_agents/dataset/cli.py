@@ -32,7 +32,7 @@ def main(argv: Sequence[str]) -> None:
     spec = _spec(arguments)
     with progress_bar("decisions", arguments.decisions, Console(stderr=True)) as show:
         rows = write(spec, first_games(record(spec), arguments.decisions, lambda written: show(written, "")))
-    print(f"{rows:,} decisions of whole games: {arguments.out}")
+    print(f"{rows:,} decisions from complete games: {arguments.out}")
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -26,7 +26,9 @@ Progress = Callable[[int], None]  # called with the number of decisions written 
 FORMAT = 1
 FACTS = "risk_env"  # key of the facts in a file's metadata
 _ROWS = 1 << 16  # minimum number of rows of a row group, except the last row group
-MOST_TIMES = 500  # largest ratio of expanded size to file size; files of `risk-env dataset` have 30 to 60
+MOST_TIMES = (
+    500  # largest ratio of expanded size to file size; it is 30 to 60 for files of `risk-env dataset`
+)
 MOST_ACTIONS = 1 << 14  # maximum number of actions; the largest allowed map has fewer
 _LEAST_EXPANDED = 1 << 20  # expanded size that is allowed for a file of any size, in bytes
 _MOST_FOOTER = 1 << 24  # maximum size of a string (bytes) and of a list (entries) in the footer
@@ -138,7 +140,9 @@ def _check_sizes(source: BinaryIO, footer: Any, row: int) -> None:
     if rows != footer.num_rows or min([group.num_rows for group in groups], default=0) < 0:
         raise ValueError(f"the footer states {footer.num_rows} rows, but the row groups have {rows}")
     if rows * row > most:
-        raise ValueError(f"{rows} rows of {row} bytes exceed {MOST_TIMES} times the file's {size} bytes")
+        raise ValueError(
+            f"{rows} rows of {row} bytes exceed {MOST_TIMES} times the file size of {size} bytes"
+        )
     expanded = 0
     for group in groups:
         for column in map(group.column, range(group.num_columns)):
@@ -153,7 +157,7 @@ def _check_sizes(source: BinaryIO, footer: Any, row: int) -> None:
             for page in expanded_sizes(source, first, last):
                 expanded += page
                 if expanded > most:
-                    raise ValueError(f"the pages exceed {MOST_TIMES} times the file's {size} bytes")
+                    raise ValueError(f"the pages exceed {MOST_TIMES} times the file size of {size} bytes")
 
 
 def _checked_facts(pa: Any, file_schema: Any) -> dict[str, Any]:
@@ -211,7 +215,9 @@ def _checked_columns(table: Any, facts: dict[str, Any]) -> dict[str, Array]:
         _check_values(name, columns[name], least, most)
     bits = np.unpackbits(_bytes_of(table["mask"]), axis=1, bitorder="little")
     if bits[:, num_actions:].any():
-        raise ValueError(f"column mask allows an action beyond the last of the {num_actions} actions")
+        raise ValueError(
+            f"column mask allows an action that does not exist: the game has {num_actions} actions"
+        )
     columns["mask"] = mask = bits[:, :num_actions].view(np.bool_)
     actions = columns["action"]
     inside = (actions >= 0) & (actions < num_actions)

@@ -1,4 +1,4 @@
-"""Record the decisions of whole games between agents, in the order of the games' numbers."""
+"""Record the decisions of complete games between agents, in the order of the game numbers."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Array = npt.NDArray[Any]
 
 MOST_LANES = 128
 _ENDLESS = 2**62  # number of games of a recording without end
-_FIRST_ROOM = 256  # initial number of rows for the decisions of a game; it doubles when all rows are full
+_FIRST_ROOM = 256  # initial number of rows for the decisions of a game; doubled when all rows are full
 
 
 @dataclass(frozen=True)

@@ -47,7 +47,8 @@ class OpenGame(TextMatch):
         """Play an action; raise ValueError after MOST_DECISIONS decisions."""
         if self.game.records["decisions"][0] >= MOST_DECISIONS:
             raise ValueError(
-                f"the game has ended after {MOST_DECISIONS} decisions: begin another game with new_game"
+                f"the game has reached the limit of {MOST_DECISIONS} decisions: start another game with "
+                "new_game"
             )
         super().step(action)
 
@@ -183,7 +184,10 @@ class OpenGames:
 
 
 def _rules(preset: str, num_players: int, options: dict[str, Any]) -> Rules:
-    """Return the rules of a game, with a limit on the number of rounds, because bots can play alone."""
+    """Return the rules of a game, with a limit on the number of rounds.
+
+    The limit is necessary because bots can play on without clients.
+    """
     if "num_players" in options:
         raise ValueError("options must not contain num_players, which is the number of opponents plus 1")
     rules = rules_from(preset, {"num_players": num_players, **options}, BOOK)

@@ -75,7 +75,7 @@ def _add_playing(server: MCPServer, games: OpenGames) -> None:
         """Start a game. Return the token of your seat, the tokens of open seats, and your first report.
 
         opponents: one name for each other seat, clockwise: a bot, or "open" for another client (default: two
-        bots named grower). Pass the token of an open seat on to the player of this seat. profile: "book", or
+        copies of grower). Pass the token of an open seat on to the player of this seat. profile: "book", or
         "fast", which deals the territories and asks for fewer decisions. options: options of the rules, for
         example {"max_rounds": 100}.
         """
@@ -114,7 +114,7 @@ def _add_looking(server: MCPServer, games: OpenGames) -> None:
 
     @_tool(server)
     def odds(attackers: int, defenders: int) -> str:
-        """Return the probability, in percent, that an attack to the end succeeds.
+        """Return the probability, in percent, that a blitz (an attack to the end) succeeds.
 
         attackers: all troops on the source. defenders: all troops on the target.
         """

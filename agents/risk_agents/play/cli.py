@@ -59,7 +59,7 @@ def main(argv: Sequence[str]) -> int:
 
 
 def play(table: TerminalTable) -> int:
-    """Play the game of a table, and return the exit status; save the game if it stops before the end."""
+    """Play a game at the terminal, and return the exit status; save the game if it stops before the end."""
     try:
         with _closing_is_an_interrupt():
             table.play()
@@ -117,12 +117,12 @@ def _parser() -> argparse.ArgumentParser:
     add_rules_arguments(parser, BOOK, "you and the opponents, if the preset allows that number")
     add("--seat", type=int, metavar="N", help="your seat, from 0 (default: 0; a die decides who starts)")
     add("--seed", type=int, help="seed of all random results (default: a random seed, which the game shows)")
-    add("--save", metavar="FILE", help="file for an unfinished game (default: a new risk-<time>.json)")
+    add("--save", metavar="FILE", help="file for an unfinished game (default: a new file risk-<time>.json)")
     add("--resume", metavar="FILE", help="continue the game in this file")
     add(
         "--allow-programs",
         action="store_true",
-        help="with --resume: run the programs and query the language models that the file names",
+        help="with --resume: run programs and Python files that FILE names, and query its language models",
     )
     return parser
 
@@ -162,7 +162,7 @@ def _title(table: TerminalTable, preset: str) -> str:
 
 
 def _resumed(arguments: argparse.Namespace, terminal: Terminal) -> TerminalTable:
-    """Return a table at which all actions of a saved game have been played."""
+    """Return the match of a saved game, after all actions of the saved game have been played."""
     saved = load_game(arguments.resume)
     if not arguments.allow_programs:
         check_programs(arguments.resume, [labelled(player).spec for player in saved.players])
@@ -185,8 +185,8 @@ def seating(opponents: Sequence[str], rules: Rules, seat: int) -> tuple[str, ...
     check_seat(seat, rules.num_players)
     if len(opponents) > others:
         raise ValueError(
-            f"--opponents names {len(opponents)} opponents ({', '.join(opponents)}), but "
-            f"num_players={rules.num_players} leaves only {others} other {'seats' if others > 1 else 'seat'}"
+            f"--opponents names {len(opponents)} opponents ({', '.join(opponents)}), but num_players="
+            f"{rules.num_players} leaves only {others} {'seats' if others > 1 else 'seat'} for opponents"
         )
     named = list(opponents or OPPONENTS[:others])
     named += [named[-1]] * (others - len(named))

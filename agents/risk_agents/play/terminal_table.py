@@ -1,4 +1,4 @@
-"""Table for a game with people at one terminal and bots at the other seats."""
+"""Match between people at one terminal, with bots at the remaining seats."""
 
 from collections.abc import Sequence
 
@@ -47,7 +47,7 @@ class TerminalTable(Match):
 
     @property
     def people(self) -> list[int]:
-        """Seats of people."""
+        """Seats that people play."""
         return list(self._people)
 
     def _begin(self) -> None:
@@ -93,8 +93,8 @@ class TerminalTable(Match):
     def resume(self, saved: SavedGame) -> None:
         """Play all actions of a saved game.
 
-        The bots act again, so that their memories match the game. If a bot now chooses other actions, the
-        name of the bot is shown. Raises SavedGameError if the saved game cannot be played.
+        The bots act again, so that their memories match the game. If a bot now chooses different actions,
+        the name of the bot is shown. Raises SavedGameError if the saved game cannot be played.
         """
         changed, self._own = set(), self.path
         for action in saved.actions:
@@ -106,7 +106,7 @@ class TerminalTable(Match):
                 raise SavedGameError(f"{self.path}: {error}") from error
         saved.check_end(self.game)
         for name in sorted(self.names[seat] for seat in changed):
-            self.terminal.say(f"{name} now chooses other actions than in the saved game.")
+            self.terminal.say(f"{name} now chooses different actions from those in the saved game.")
 
     def _is_anyone_in(self) -> bool:
         return any(self.game.alive[seat] for seat in self.people)

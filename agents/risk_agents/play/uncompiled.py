@@ -1,7 +1,8 @@
 """The first game of `play`, which begins before the code of the game is compiled.
 
-To compile the rules and the bots takes a minute or more. The first game therefore runs with the JIT off, and
-a second process compiles all code for later games. Compiled and uncompiled code plays the same games.
+The compilation of the rules and the bots takes a minute or more. The first game therefore runs with the JIT
+off, and a second process compiles all code for later games. Compiled and uncompiled code plays the same
+games.
 """
 
 import os
@@ -17,7 +18,7 @@ from risk_env.children import safe_start
 from risk_env.compiler import JIT_DISABLED, cache_root, lacks_code
 from risk_env.core import entry
 
-# modules of bots that take at most about a second per turn on the classic map without compiled code
+# Modules of bots that take at most about a second per turn on the classic map without compiled code
 FAST = ("risk_agents.scripted.", "risk_agents.search.planner")
 RULES = (entry.set_up_game, entry.step_game)  # the largest entry points of a single game
 LOCK = "compiling.lock"  # file in the cache folder that the compiling process locks
@@ -58,7 +59,7 @@ def play_uncompiled(argv: Sequence[str]) -> NoReturn:
 
 
 def compile_for_later() -> None:
-    """Compile the rules and all bots at the lowest priority, unless another process already does."""
+    """Compile the rules and all bots at the lowest priority, unless another process already does so."""
     import fcntl  # not on Windows
 
     from risk_env import compiling

@@ -41,7 +41,7 @@ WEIGHTS = np.array([2.5, 2.5, 1.0, 0.7, 0.8, 0.5, 2.0, 0.5, 8.0, 0.35, 0.0, 0.0]
 WON = 1.0
 LOST = 0.0
 STAR_CARD = 2.0  # worth of a card of the star deck, in troops
-DEAREST_SET = 60  # upper bound of the worth of a set, in troops
+DEAREST_SET = 60  # upper bound on the worth of a set, in troops
 HOLDS_SET = np.array([0.0, 0.0, 0.0, 0.42, 0.82, 1.0])  # probability of a set by hand size (RULES 5.2)
 
 # Rows of the workspace, float64, with an entry for each owner or continent; `threats.DUE` is row 1
@@ -113,7 +113,7 @@ def is_won(game, board, rules, seat):
 
 @kernel
 def card_worth(game, rules):
-    """Return the worth of a card in troops: a third of the next set, which counts at most DEAREST_SET.
+    """Return the worth of a card in troops: a third of the worth of the next set (at most DEAREST_SET).
 
     A card of the star deck is worth STAR_CARD. Without cards, the worth is 0 (RULES 2.5, 5.2, 9.4).
     """
@@ -126,9 +126,9 @@ def card_worth(game, rules):
 
 @kernel
 def count_powers(game, card, evaluator):
-    """Write the troops due of every seat, the seat's troops, and the rivals' power into the workspace.
+    """Write the troops due to every seat, the seat's troops, and the rivals' power into the workspace.
 
-    The troops due of a rival include a share of the rival's expected set (`weights[SETS]`).
+    The troops due to a rival include a share of the rival's expected set (`weights[SETS]`).
     """
     board, rules, seat, weights, work = evaluator
     for owner in range(MAX_OWNERS):
@@ -148,7 +148,7 @@ def count_powers(game, card, evaluator):
 
 @kernel
 def expected_set(game, rules, hand):
-    """Return the expected troops of a rival's next trade, given the size of the hand (RULES 5.2, 9.4)."""
+    """Return the expected troops from a rival's next trade, given the size of its hand (RULES 5.2, 9.4)."""
     if rules.deck == Deck.STAR:
         return STAR_CARD * hand if hand > 1 else 0.0
     return HOLDS_SET[min(hand, len(HOLDS_SET) - 1)] * 3.0 * card_worth(game, rules)
@@ -156,7 +156,7 @@ def expected_set(game, rules, hand):
 
 @kernel
 def own_power(game, card, evaluator):
-    """Return the seat's own power: troops that can fight, safe income, cards, and progress to victory."""
+    """Return the seat's own power: troops that can fight, safe income, cards, progress towards victory."""
     board, rules, seat, weights, work = evaluator
     lost, backward = scan_borders(game, evaluator)
     income = max(3.0, num_territories(game, seat) / 3.0)

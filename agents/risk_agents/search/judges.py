@@ -74,9 +74,9 @@ def judge_by_beam_value(learned: BeamValueFile) -> Judge:
     """Return a judge that uses a beam value, for positions at the start of a turn.
 
     A beam value is the win probability of a seat whose turn is over. The judge computes the beam value of all
-    seats except the seat in turn, and gives the seat in turn the rest up to 1. The map and the number of
-    players determine the shapes of the weights. The judge therefore raises ValueError for games on another
-    map or with another number of players.
+    seats except the seat whose turn it is. The value of this seat is 1 minus the sum of the other values, but
+    at least 0. The map and the number of players determine the shapes of the weights. The judge therefore
+    raises ValueError for games on another map or with another number of players.
     """
     weights, trained = learned.packed[0], learned.schema
 

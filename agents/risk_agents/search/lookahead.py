@@ -2,8 +2,8 @@
 
 A sampled game is a copy of the game in which hidden facts and future chance are drawn again. A policy chooses
 the plans that are tried. All plans play with the same random numbers. Before the second, fourth, eighth, ...
-attack of a turn, the plan is compared with other plans for the rest of the turn. Budgets count turns, not
-time.
+attack of a turn, the chosen plan is compared with other plans for the rest of the turn. Budgets count turns,
+not time.
 """
 
 from typing import Any, NamedTuple
@@ -33,7 +33,7 @@ from risk_env.core.chance import scramble
 from risk_env.core.hidden import determinize
 from risk_env.core.types import MAX_SEATS, Phase
 
-UNTRIED = np.float32(-1)  # worth of a plan that was not tried
+UNTRIED = np.float32(-1)  # entry of `worths` for a plan that was not tried
 DRAFTED, PLAYED = 0, 1  # lanes of a trial: the game after the draft, and the game after the turn
 LAST_OF_DRAFT, LAST_OF_TURN = int(Phase.DRAFT_AMOUNT), int(Phase.FORTIFY_AMOUNT)
 
@@ -66,8 +66,8 @@ def choose_moves(games, boards, rules, lanes, randoms, memory, actions, networks
     """Choose an action in each lane (see `risk_env.bots.CompiledBot`).
 
     `networks` are the policy and the value. `worths`, float32 (N or 1, plans), has a row for each lane or one
-    row for all. When a plan is chosen for a turn, the row gets each plan's win probability after the turn, or
-    UNTRIED.
+    row for all lanes. When a plan is chosen for a turn, the row gets each plan's win probability after the
+    turn, or UNTRIED.
     """
     trial = new_trial(games, networks, effort)
     for k in range(len(lanes)):
@@ -151,7 +151,7 @@ def draft(plan, game, boards, rules, word, trial):
     """Play the trades and drafts of a plan in one sampled game.
 
     One game is enough for all samples, because a bot sees the same facts in every sample before the first
-    dice.
+    roll of dice.
     """
     trial.games[DRAFTED] = game
     determinize(trial.games[DRAFTED], boards[0], rules[0], int64(game.turn), word)

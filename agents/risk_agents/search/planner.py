@@ -1,4 +1,4 @@
-"""`planner`: follows the route of captures with the best ratio of gain to loss.
+"""`planner`: follows the route of captures with the best ratio of gain to cost.
 
 With Dijkstra's algorithm, the bot finds the cheapest route from each of its border territories to every enemy
 territory. The bot follows the best of these routes. The cost of a route is the expected number of troops that
@@ -36,7 +36,7 @@ MOST_TERRITORIES = SIZE_CLASSES[-1].territories
 # Rows of the route table: expected cost to reach a territory, the previous territory of its route, and 1 if
 # the territory is settled
 COST, CAME_FROM, SETTLED = 0, 1, 2
-# Columns of a plan: the source and the first target
+# Entries of a plan: the source and the first target
 SOURCE, TARGET = 0, 1
 
 
@@ -84,7 +84,7 @@ def decide(game, memory, space, evaluator):
 
 @kernel
 def make_plan(game, extra, space, evaluator):
-    """Plan the route with the best ratio of gain to loss, after `extra` troops are drafted to its source.
+    """Plan the route with the best ratio of gain to cost, after `extra` troops are drafted to its source.
 
     The source of the plan is NONE if no route has a sufficient gain.
     """
@@ -152,9 +152,10 @@ def nearest_open(board, strength, routes):
 
 @kernel
 def weigh_route(game, source, target, drafted, now, best, space, evaluator):
-    """Plan the route to a target if its ratio of gain to loss is above `best`; return the best ratio.
+    """Plan the route to a target if its ratio of gain to cost is above `best`; return the best ratio.
 
-    A route that exceeds LONGEST, or is below LEAST_CHANCE or LEAST_GAIN, is not planned.
+    A route is not planned if it has more than LONGEST captures, or if its probability or its gain is too low
+    (LEAST_CHANCE, LEAST_GAIN).
     """
     nodes, routes, plan = space
     length = 0

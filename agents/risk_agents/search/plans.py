@@ -22,17 +22,17 @@ from risk_env.core.step import act
 from risk_env.core.types import Phase
 
 BEAM, BREAKER, HUNTER, GROWER, RAIDER, STOPPER = range(6)  # kinds of plans, by the bot that plays the turn
-# Columns of a plan: kind, rank and weights of a beam (`beam.other_turn`), and place to draft to
+# Columns of a plan: kind; rank and weights of a beam (`beam.other_turn`); place to draft to
 KIND, RANK, WEIGHED, PLACE = range(4)
 ANYWHERE = -1  # value of PLACE if the bot chooses the place
 WIDTH = 1  # number of positions that a beam keeps at each depth
-MOST_PLACES = 12  # number of plans that draft to one place
+MOST_PLACES = 12  # number of plans `breaker at N`
 BOLD = 3  # row of `beam.WEIGHTS_FOR` for a bold beam
 
 PLANS = {
     "breaker": (BREAKER, 0, 0, ANYWHERE),
     "hunter": (HUNTER, 0, 0, ANYWHERE),
-    "raider": (RAIDER, 0, 0, ANYWHERE),  # a breaker that stops its attacks after a capture
+    "raider": (RAIDER, 0, 0, ANYWHERE),  # a breaker that stops attacking after one capture
     "stopper": (STOPPER, 0, 0, ANYWHERE),  # a breaker that does not attack
     "grower": (GROWER, 0, 0, ANYWHERE),
     "beam": (BEAM, 0, 0, ANYWHERE),
@@ -46,8 +46,9 @@ TABLE = np.array(list(PLANS.values()))  # int64 (plans, 4)
 # Plan that places the first troops, and decides during the turns of other seats
 SET_UP = NAMES.index("breaker")
 FOR_THE_REST = 4  # the first FOR_THE_REST plans can play the rest of a turn that another plan began
-# Memory of a bot that follows plans, after the memory of the plan: one more than the round in which the plan
-# was chosen, the number of the plan, and the number of decisions about attacks
+# Columns of the memory of a bot that follows plans; the first columns are the memory of the plan. ROUND is
+# the round in which the plan was chosen, plus 1. NUMBER is the number of the plan. ATTACKS is the number of
+# decisions about attacks in this turn.
 ROUND = beam.MEMORY
 NUMBER = ROUND + 1
 ATTACKS = NUMBER + 1

@@ -1,4 +1,4 @@
-"""`raider`: a variant of `breaker` that stops its attacks after a capture, which earns a card.
+"""`raider`: a variant of `breaker` that stops attacking after one capture, which earns a card.
 
 `raider` is a plan of `strategist` and of `tactician`.
 """

@@ -1,10 +1,10 @@
-"""Rollouts: compare plans for the current turn by playing sampled games and evaluating the last positions.
+"""Rollouts: compare plans for the current turn by playing sampled games and evaluating their last positions.
 
 A sample is a copy of the game in which hidden facts and future chance are drawn again. Each sample is played
-once for every plan. A plan is a compiled bot that plays the rest of the turn. Then players play all seats.
-Players are compiled bots that are drawn for each sample, and are the same for every plan. A rollout ends when
-a number of further turns of the seat have begun, when the seat is eliminated, or when the game is over. A
-judge evaluates the last position. Only compiled code plays.
+once for every plan. A plan is a compiled bot that plays the rest of the turn. After the turn, players play
+all seats. Players are compiled bots that are drawn for each sample, and are the same for every plan. A
+rollout ends when a given number of further turns of the seat have begun, the seat is eliminated, or the game
+is over. A judge evaluates the last position. Only compiled code plays.
 """
 
 from __future__ import annotations
@@ -78,15 +78,15 @@ class Rollouts:
         drafts: dict[int, Draft] | None = None,
         likely: Array | None = None,
     ) -> npt.NDArray[np.float64]:
-        """Return the win probability of the seat in turn by plan and sample, float64 (plans, samples).
+        """Return a seat's win probability for each plan and sample, float64 (plans, samples).
 
-        `plans` are numbers of plans. `samples` are records (samples,) with the same seat in turn. `rng` draws
-        the players, with the probabilities `likely` (float64 (6, players), default: even), and the random
-        states of the bots. The judge evaluates a game when `turns` further turns of the seat have begun: 0
-        means the end of the current turn, and TO_THE_END means the end of the game. `memories` maps the
-        number of each plan that has begun the turn to the memory of the plan, int32 (M,). `drafts` maps the
-        number of a plan to the plan's draft in this position. These drafts are repeated, and the drafts of
-        the other plans are added to `drafts`.
+        `plans` are indices of plans. `samples`, records (samples,), are positions in a turn of the seat.
+        `rng` draws the random states of the bots, and the players with the probabilities `likely`, float64
+        (6, players) (default: equal probabilities). The judge evaluates a game when `turns` further turns of
+        the seat have begun: 0 means the end of the current turn, and TO_THE_END means the end of the game.
+        `memories` maps the index of each plan that has begun the turn to the memory of the plan, int32 (M,).
+        `drafts` maps the index of a plan to the plan's draft in this position. These drafts are repeated, and
+        the drafts of the other plans are added to `drafts`.
         """
         self._check(samples, plans=plans, turns=turns)
         drafts = {} if drafts is None else drafts
@@ -153,7 +153,7 @@ class Rollouts:
         rng: np.random.Generator,
         turns: int = 1,
     ) -> npt.NDArray[np.float64]:
-        """Return a seat's win probability by number and sample, float64 (numbers, samples).
+        """Return a seat's win probability for each number and sample, float64 (numbers, samples).
 
         The first of the players plays the seat, once with each of `numbers` in the column `column` of the
         player's memory. The game continues until the seat's first turn and `turns` further turns have begun.
@@ -245,8 +245,8 @@ class Rollouts:
     def _draft(self, plans: Sequence[int], lanes: Array, drafts: dict[int, Draft]) -> None:
         """Play the trades and drafts of each plan in `lanes`, int64 (plans, samples).
 
-        Before the first dice, a bot sees the same facts in every sample. The bot therefore acts only in the
-        first sample, and its actions are repeated in the other samples.
+        Before the first roll of dice, a bot sees the same facts in every sample. The bot therefore acts only
+        in the first sample, and its actions are repeated in the other samples.
         """
         records, arena = self._batch.records, self._arena
         first, turn = lanes[:, 0], records["turn"][lanes[0, 0]]

@@ -6,7 +6,7 @@ best continent depends on the claims of the rivals, and on the rivals' play afte
 `FirstTroops` chooses the place of the first troops. Other bots place their first troops where enemies
 threaten a border most. A better choice is often to place all first troops in one territory.
 
-The choices are compared by sequential halving (Karnin 2013), which drops half of the choices in each round.
+The choices are compared by sequential halving (Karnin 2013), which drops half of the choices in each stage.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ class SetUpChoice:
     """Choice of a number, by rollouts in which a bot begins with the number in its memory.
 
     `column` is the column of the memory. The first of `players` plays the seat that chooses, and the players
-    of the other seats are drawn. A choice takes about `games` games in total, at most `lanes` games at once.
-    A rollout ends when the seat has begun `turns` turns after its first turn.
+    of the other seats are drawn. A choice takes about `games` games in total, with at most `lanes` games at
+    once. A rollout ends when the seat has begun `turns` turns after its first turn.
     """
 
     def __init__(
@@ -88,7 +88,7 @@ class Claims:
         self._settler = SeatedBot(SETTLER, seed=0)
 
     def act(self, view: View) -> int | None:
-        """Return the territory to claim, or None in other phases than CLAIM."""
+        """Return the territory to claim, or None in phases other than CLAIM."""
         if view.phase != Phase.CLAIM:
             return None
         continent_of = view.game.board.continent_of
@@ -114,7 +114,7 @@ class FirstTroops:
         self._place = None
 
     def act(self, view: View) -> int | None:
-        """Return the territory for the next troop, or None in other phases than DEPLOY.
+        """Return the territory for the next troop, or None in phases other than DEPLOY.
 
         The result is also None if the troops are placed as usual, or if the territory is not legal.
         """

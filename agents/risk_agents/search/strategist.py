@@ -10,7 +10,7 @@ of `marshal` evaluates the position at the end of the turn.
 
 Most plans are beams that draft to different places, or search with different weights. The other plans are
 scripted bots and `planner`. Except in duels, three of the plans keep sets of cards. Weak plans are dropped
-between rounds of samples (sequential halving, Karnin 2013). In a round, all plans are played in the same
+in stages (sequential halving, Karnin 2013). In each stage, all remaining plans are played in the same
 samples. Such rollouts of fixed policies are a policy improvement step (Tesauro and Galperin 1996).
 
 The agent compares plans again before some of its attacks, because battles may end differently than expected.
@@ -81,7 +81,7 @@ def _plans(bold: int) -> tuple[CompiledBot, ...]:
 
 # Bold beams use row 3 of `beam.WEIGHTS_FOR` or, in games of three players, row 6
 PLANS, PLANS_FOR_THREE = (*_plans(bold=3), *KEEPERS), (*_plans(bold=6), *KEEPERS)
-# In duels, the value of `marshal` evaluates turns of `marshal` with different drafts, and of all other plans
+# Plans for duels also include `marshal` with different drafts; the value of `marshal` evaluates all plans
 MARSHALS = tuple(beam.other_turn(marshal.BOT, f"marshal {rank + 1}", rank) for rank in range(4))
 DUEL_PLANS, DUEL_JUDGE = MARSHALS + _plans(bold=3), judge_by_beam_value(marshal.VALUE)
 # Maximum number of further turns of the seat in a rollout, by tuple of plans
@@ -104,8 +104,8 @@ Array = npt.NDArray[Any]
 class Budget:
     """Numbers of games and turns of the rollouts.
 
-    In duels and with GOAL_PLAYERS, rollouts take longer. In this case, only half of the numbers of games
-    `games`, `again` and `claims` are played.
+    In duels and with GOAL_PLAYERS, rollouts take longer. The agent then plays only half of `games`,
+    `again` and `claims`.
     """
 
     games: int = 160  # number of games when a turn begins
@@ -183,7 +183,7 @@ class Strategist(Agent):
         return self._plans is DUEL_PLANS
 
     def act(self, view: View) -> int:
-        """Return the action of the chosen plan; choose a plan at the start of a turn and at some attacks."""
+        """Return the action of the chosen plan; choose a plan when a turn begins and before some attacks."""
         game = view.game
         turn = game.round, game.turn
         for choice in self._choices:
@@ -276,10 +276,10 @@ class Strategist(Agent):
     def _rank(
         self, view: View, plans: Sequence[int], games: int, memory: Array | None = None
     ) -> tuple[list[int], list[Array], Array]:
-        """Rank plans by sequential halving: each round plays equally many games, and drops half of the plans.
+        """Rank plans by sequential halving: each stage plays equally many games, and drops half of the plans.
 
-        Returns a tuple of the ranked plans, the results and the samples of the first round. The ranked plans
-        begin with the best plan. The results are the values of the games of each plan, by number of the plan.
+        Returns the ranked plans, the results of all stages, and the samples of the first stage. The ranked
+        plans begin with the best plan. The results are the values of the games of each plan, by plan index.
         `memory` is the memory of `plans[0]` in this turn if this plan has begun the turn, else None.
         """
         memories = None if memory is None else {plans[0]: memory}
@@ -310,7 +310,7 @@ class Strategist(Agent):
     ) -> tuple[tuple[tuple[str, str], ...], tuple[str, ...]]:
         """Return the attacks that a plan makes in a sample, and the territories of its drafts.
 
-        During the plan's turn, every other seat plays its last legal action, for example for the dice.
+        During the plan's turn, every other seat plays its last legal action, for example to choose dice.
         """
         match, turn = (
             Match.of(game.copy(), _alone(plan, self.seat, game.num_players)),
@@ -347,7 +347,7 @@ def plans_for(rules: Rules, board: Board) -> tuple[CompiledBot, ...]:
 
 
 def with_value(path: str | Path) -> Callable[[], Strategist]:
-    """Return a function that makes strategists with the state value in a file.
+    """Return a function that makes a `Strategist` with the state value in a file.
 
     Such a strategist raises ValueError for games that the value does not know.
     """
@@ -356,14 +356,14 @@ def with_value(path: str | Path) -> Callable[[], Strategist]:
 
 
 def analyse(game: Game, budget: Budget = BUDGET, seed: int = 0) -> Explanation:
-    """Return the strategist's comparison of plans for the seat in turn.
+    """Return the strategist's comparison of plans for the seat whose turn it is.
 
     `seed` determines the samples. Raises ValueError during the set-up, after the end of the game, and while
-    another seat than the seat in turn is to act.
+    another seat is to act.
     """
     if game.is_over or game.phase < Phase.TRADE or game.turn != game.seat:
         raise ValueError(
-            f"phase={game.phase.name}: plans exist only during a turn, while the seat in turn is to act"
+            f"phase={game.phase.name}: plans exist only for decisions of the seat whose turn it is"
         )
     agent = Strategist(budget)
     match = Match.of(game.determinize(game.seat, seed), _alone(agent, game.seat, game.num_players))

@@ -23,5 +23,5 @@ BOT = _POLICY.bot("tactician", "tactician", _VALUE)
 
 
 def judged_by(value: StateValueFile, name: str) -> CompiledBot:
-    """Return a bot with this name that plays like `tactician`, with another state value."""
+    """Return the bot `name`, which plays like `tactician` but uses the state value `value`."""
     return _POLICY.bot("tactician", name, value)

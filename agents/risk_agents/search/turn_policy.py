@@ -80,7 +80,7 @@ def chooser(
 ) -> Any:
     """Return a function for `CompiledBot.choose` that looks ahead.
 
-    `lookahead.choose_moves` writes the worths of plans into `worths`, unless `worths` is None.
+    `lookahead.choose_moves` writes the win probabilities of plans into `worths`, unless `worths` is None.
     """
 
     def choose(
@@ -96,7 +96,7 @@ def chooser(
 
 @vectorized_entry_point
 def write_all_outputs(games, boards, rules, lanes, value, outputs):
-    """Write the network's outputs for the seat to act in each lane of `lanes`, float32 (k, outputs)."""
+    """Write the network's outputs for the seat to act in each of the k `lanes` into `outputs`."""
     work = workspace(value)
     for k in range(len(lanes)):
         write_outputs(games[lanes[k]], boards[0], rules[0], value, work)

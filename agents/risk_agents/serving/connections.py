@@ -31,13 +31,13 @@ STALLED = 15.0  # time limit for a client to read some of the unread data, in se
 MOST_UNREAD = 1 << 20  # maximum size of the unread data of a client, in bytes
 MOST_FRAGMENTS = 64  # maximum number of fragments of a WebSocket message
 MOST_RECORDS, WINDOW = 50, 60.0  # maximum number of log lines per logger in WINDOW seconds
-OPEN_FILES = 8192  # number of open files that the server requests from the system
+OPEN_FILES = 8192  # maximum number of open files that the server requests from the system
 MOST_PORT = 65_535
 SHUTDOWN = 3  # time for clients to disconnect when the server stops, in seconds
 
 
 class Connections:
-    """Open connections of a server; if a limit is exceeded, a new or an old connection is closed."""
+    """Set of the open connections of a server; closes a new or an old connection if a limit is exceeded."""
 
     def __init__(self, most: int = MOST_CONNECTIONS) -> None:
         self._most = most
@@ -51,7 +51,7 @@ class Connections:
         """Add a new connection.
 
         If there are too many connections, close the connection that has waited longest for a request. If
-        there are still too many, or too many from the same address, close the new connection.
+        there are still too many connections, in total or from one address, close the new connection.
         """
         network = network_of(protocol.client)
         if len(self._open) >= self._most and self._waiting:
@@ -74,8 +74,8 @@ class Connections:
     def wait(self, protocol: Any) -> None:
         """Record that a connection waits for a request.
 
-        If too many connections wait, in total or from one address, the connection among them that has waited
-        longest is closed.
+        If too many connections wait, in total or from one address, close the connection of this group that
+        has waited longest.
         """
         network = self._open.get(protocol)
         if network is None:
@@ -250,7 +250,7 @@ def _why_not_bound(host: str, port: int, error: OSError) -> str:
     if error.errno == errno.EADDRINUSE:
         return f"--port {port}: another program uses this port of {host}; choose another port"
     if error.errno == errno.EACCES:
-        return f"--port {port}: this port needs more rights; choose a port from 1024 to {MOST_PORT}"
+        return f"--port {port}: no permission to use this port; choose a port from 1024 to {MOST_PORT}"
     return f"--host {host}: the server cannot listen on this address ({error.strerror})"
 
 
@@ -266,7 +266,7 @@ def run(app: Any, host: str, port: int, **options: Any) -> None:
 
 
 def _open_files() -> int:
-    """Raise the limit of open files to OPEN_FILES or as far as allowed, and return the limit."""
+    """Raise the limit on open files to OPEN_FILES or as far as allowed, and return the limit."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     wanted = OPEN_FILES if hard == resource.RLIM_INFINITY else min(OPEN_FILES, hard)
     if soft != resource.RLIM_INFINITY and soft < wanted:

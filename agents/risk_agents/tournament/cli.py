@@ -151,7 +151,7 @@ def _parser() -> argparse.ArgumentParser:
     add(
         "--allow-programs",
         action="store_true",
-        help="with --resume: run the programs and query the language models that the file names",
+        help="with --resume: run programs and Python files that FILE names, and query its language models",
     )
     add("--quiet", action="store_true", help="do not print the configuration and the progress")
     return parser
@@ -195,14 +195,18 @@ def _add_limits(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         default=None,
         help="in two-player games, also report win rates without the luck of dice and cards, and use these "
-        "rates for --against; the first use compiles code for about one minute",
+        "rates for --against. The first use compiles code for about one minute",
     )
 
 
 def _add_files(parser: argparse.ArgumentParser) -> None:
     """Add the arguments for files that a tournament reads and writes."""
     add = parser.add_argument
-    add("--out", metavar="FILE", help="SQLite file of the games (default: a new tournament-<time>.sqlite)")
+    add(
+        "--out",
+        metavar="FILE",
+        help="SQLite file of the games (default: a new file tournament-<time>.sqlite)",
+    )
     add(
         "--resume",
         nargs="?",
@@ -215,7 +219,7 @@ def _add_files(parser: argparse.ArgumentParser) -> None:
         metavar="FILE",
         help="write every game's actions as JSON Lines (`risk-env replay` reads the file)",
     )
-    add("--replays", metavar="DIR", help="folder for replays of games, as pages for a browser")
+    add("--replays", metavar="DIR", help="write replays of games into this folder, as pages for a browser")
     add(
         "--replay-games",
         metavar="WHICH",
@@ -291,7 +295,8 @@ def _resumed(arguments: argparse.Namespace) -> Store:
     """Open the tournament that `--resume` names, and return its store.
 
     Raises ValueError if an argument or an agent's version has changed since the tournament began. Also raises
-    ValueError if the file names programs or language models that the command line does not allow.
+    ValueError if the file names programs, language models or Python files that the command line does not
+    allow.
     """
     store = Store.open(arguments.resume or arguments.out or _newest())
     given = _given(arguments)

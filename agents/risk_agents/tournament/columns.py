@@ -12,7 +12,7 @@ from risk_agents.tournament.results import FORFEIT, NOBODY, TRUNCATED, WON
 from risk_env.players import FAULTS
 
 MOST = (1 << 31) - 1  # largest whole number in the file
-MOST_LUCK = 1000  # largest absolute luck of a seat in a game
+MOST_LUCK = 1000  # largest absolute value of a seat's luck in a game
 
 Test = Callable[[Any, TournamentConfig], bool]
 
@@ -79,7 +79,7 @@ COLUMNS = {
     "forfeit_seat": _SEAT,
     "forfeit_kind": _one_of("", *FAULTS),
     "forfeit_reason": Column("a string", lambda value, _: isinstance(value, str)),
-    "actions": Column("whole numbers of 32 bits", _is_actions, "BLOB"),
+    "actions": Column("32-bit whole numbers", _is_actions, "BLOB"),
     "opening": Column("16 hexadecimal digits, or an empty string", _is_opening),
     "luck": Column(f"numbers from -{MOST_LUCK} to {MOST_LUCK}, or an empty string", _is_luck),
 }

@@ -62,7 +62,7 @@ class TournamentConfig:
     game_time: float = GAME_TIME  # in seconds; not used in games whose agents all play in lanes
     fixed_seats: bool = False  # True to seat agent s at seat s in every game
     luck: bool = False  # True to measure the luck of each seat
-    copies: bool = False  # True to play all line-ups, in which agents can have several seats
+    copies: bool = False  # True to play all line-ups, including line-ups with copies of an agent
     # Groups of opponents of agent 0, which plays every deal from every seat (`schedule.field_pairings`)
     groups: tuple[tuple[int, ...], ...] = ()
     # Sandbox level of agents' processes (`risk_agents.sandbox`); chosen for each run, not saved

@@ -43,7 +43,7 @@ def write_csv(store: Store, path: str | Path) -> None:
 def write_json(
     config: TournamentConfig, summary: Summary, path: str | Path, more: Mapping[str, Any] | None = None
 ) -> None:
-    """Write the configuration, the summary and `more` facts as JSON."""
+    """Write the configuration, the summary and the facts in `more` as JSON."""
     facts = {"setting": json.loads(config.to_json()), "summary": asdict(summary), **(more or {})}
     with whole_file(Path(path)) as fresh:
         fresh.write_text(json.dumps(_without_nan(facts), indent=1) + "\n", encoding="utf-8")
@@ -152,7 +152,7 @@ def remarks(config: TournamentConfig, summary: Summary) -> list[str]:
     return [
         f"{summary.games} games, {deals}: {summary.won} won, {summary.truncated} truncated after "
         f"{config.rules.max_rounds} rounds (no winner), {summary.forfeited} forfeited",
-        f"rounds: mean {mean:.1f}, median {median:.0f}, 90 % within {late:.0f}",
+        f"rounds: mean {mean:.1f}, median {median:.0f}, 90 % of games within {late:.0f}",
         *_luck(summary),
         *_bounds(summary),
         *_doubts(summary),

@@ -45,14 +45,14 @@ LOAD_LIMIT = 900.0  # time limit for a process to load or compile the installed 
 START_LIMIT = 120.0  # time limit for a process to make its agent, in seconds
 # Time limit for the preparation of an agent from a file, as a multiple of the time limit for a decision
 PREPARATION = 12.0
-# Maximum thinking time in a rehearsal, without the first action in each phase, as a multiple of the time
+# Maximum thinking time in a rehearsal, excluding the first action in each phase, as a multiple of the time
 # limit for a decision
 REHEARSAL = 2.0
 REHEARSED_ROUNDS = 10  # maximum number of rounds of a rehearsal
 NO_DEAL = 1 << 62  # number of the deal of rehearsals, which no tournament plays
 Request = Callable[[dict[str, Any]], dict[str, Any]]
 
-_UNPREPARED: set[str] = set()  # specs whose process ended in the preparation, which is not repeated
+_UNPREPARED: set[str] = set()  # specs whose process ended in the preparation; they do not prepare again
 
 
 class Host:
@@ -103,7 +103,7 @@ class Host:
         record = base64.b64encode(view.game.to_record()).decode()
         value = self._request("act", self.time_limit, lambda: view.events, seat=view.seat, record=record)
         if not isinstance(value, int) or isinstance(value, bool) or value.bit_length() > MOST_BITS:
-            raise self._garbage(value, "the number of an action")
+            raise self._garbage(value, "an action number")
         return value
 
     def _request(
@@ -175,7 +175,7 @@ class AgentServer:
         self._events: dict[int, list[Event]] = {}  # events that this process knows, by seat
 
     def reply(self, content: dict[str, Any], request: Request) -> dict[str, Any]:
-        """Return the reply to a message: the result or the error of the method that the type names."""
+        """Return the reply to a message: the result or the error of the method that the message names."""
         number, message = content.pop("id"), content.pop("type")
         self._request = lambda wish: request({"id": number, **wish})
         try:
@@ -244,7 +244,7 @@ class AgentServer:
                 self._rehearse(risk_agents.make(self.spec), seconds)
 
     def _rehearse(self, agent: Any, seconds: float) -> None:
-        """Play a game of the agent with the same rules and map; the other seats choose at random.
+        """Let the agent play a game with the same rules and map; the other seats choose at random.
 
         The rehearsal ends when the agent has thought for `seconds`, is eliminated, or has played
         REHEARSED_ROUNDS rounds. The time of the agent's first action in each phase is not counted, because

@@ -1,11 +1,11 @@
-"""Alpha-rank of a game with three or more players, from games of all line-ups.
+"""Alpha-rank of a meta-game with three or more players, from games of all line-ups.
 
-In this game, each of P players chooses one of K agents for a seat. A line-up is the number of seats of each
-agent; an agent can have several seats, which are *copies*. There are C(K + P - 1, P) line-ups. The pay-off of
-an agent in a line-up is the share of games that one copy of the agent wins. The seats have no influence,
+In the meta-game, each of P players chooses one of K agents. A line-up states how many players have chosen
+each agent; several players can choose *copies* of one agent. There are C(K + P - 1, P) line-ups. The payoff
+of an agent in a line-up is the share of games that one copy of the agent wins. The seats have no influence,
 because every agent plays every seat equally often.
 
-The alpha-rank (Omidshafiei et al. 2019) is defined for any number of players, but needs the pay-offs of all
+The alpha-rank (Omidshafiei et al. 2019) is defined for any number of players, but needs the payoffs of all
 line-ups. A tournament without `--copies` does not play all line-ups.
 """
 
@@ -28,7 +28,7 @@ MOST_SHOWN = 5  # maximum number of line-ups in the table
 class LineUpAnalysis:
     """Alpha-rank of K agents and of all line-ups, with 95 % confidence intervals (bootstrap over deals)."""
 
-    agents: tuple[Estimate, ...]  # (K,) share of time in which a seat has each agent
+    agents: tuple[Estimate, ...]  # (K,) share of time in which each agent plays at a seat
     line_ups: tuple[tuple[LineUp, Estimate], ...]  # share of time of each line-up, largest first
 
 
@@ -69,11 +69,11 @@ def analyse_line_ups(games: Games, labels: Sequence[str], seed: int) -> LineUpAn
 def alpha_rank_of_line_ups(payoffs: Floats, line_ups: Sequence[LineUp], mutation: float = MUTATION) -> Floats:
     """Return the share of time of each line-up, float (L,), in the limit of strong selection.
 
-    `line_ups` are all L line-ups of K agents. `payoffs`, float (L, K), contains the pay-off of one copy of
+    `line_ups` are all L line-ups of K agents. `payoffs`, float (L, K), contains the payoff of one copy of
     the column's agent in the row's line-up. In each step, one seat and another agent for this seat are drawn
-    uniformly. The pay-off of the new agent in the new line-up is compared with the present pay-off of the
-    seat's agent. The probability of the change is 1 - `mutation` if the new pay-off is larger, 0.5 if both
-    are equal, and `mutation` otherwise.
+    uniformly. The payoff of the new agent in the new line-up is compared with the present payoff of the
+    seat's agent. The probability of the change is 1 - `mutation` if the new payoff is larger, 0.5 if the
+    payoffs are equal, and `mutation` otherwise.
     """
     L, K = payoffs.shape
     P, number = len(line_ups[0]), {line_up: n for n, line_up in enumerate(line_ups)}

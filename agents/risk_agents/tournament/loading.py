@@ -1,4 +1,4 @@
-"""Convert agents of the command line (`risk_agents.agent_list`) to entrants of a tournament, after a test."""
+"""Test agents (`risk_agents.agent_list`) before a tournament, and make the tournament's configuration."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ def are_notes(facts: Any) -> bool:
 
 
 def model_rows(results: Sequence[GameResult], labels: Sequence[str]) -> list[list[str]]:
-    """Return a table row (HEADING) for each agent that is a model; a row is about all games of the agent."""
+    """Return a table row (HEADING) for each agent that is a model; the row covers all games of the agent."""
     totals: dict[int, Counter[str]] = {}
     failures: dict[int, Counter[str]] = {}
     for result in results:

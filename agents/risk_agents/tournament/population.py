@@ -1,14 +1,14 @@
-"""Population analysis of a tournament: Nash averaging, alpha-rank and cycles of its agents.
+"""Population analysis of a tournament: Nash averaging, alpha-rank and cycles of the agents.
 
-The module analyses a game of pairs, in which each of two players names an agent. The pay-off is the share of
-games in which the first agent finishes ahead of the second agent. In a two-player tournament without
-truncated games, the pay-off is the win rate. With more players, the pay-off is the marginal rate in the
+The module analyses a *game of pairs*: a meta-game in which each of two players names an agent. The payoff is
+the share of games in which the first agent finishes ahead of the second agent. In a two-player tournament
+without truncated games, the payoff is the win rate. With more players, the payoff is the marginal rate in the
 line-ups of the tournament. The analysis is then valid only for these line-ups. The module `line_ups` analyses
-the whole game with three or more players.
+the meta-game with three or more players.
 
 A rating is an average over the agents that happened to play. The Nash average (Balduzzi et al. 2018) does not
 change if an agent is entered twice. The alpha-rank (Omidshafiei et al. 2019) is the share of time in which
-each agent is played if players change to better agents again and again. Both measures take account of cycles,
+each agent is played if players change to better agents repeatedly. Both measures take account of cycles,
 which a single rating hides.
 """
 
@@ -33,7 +33,7 @@ MOST_CYCLES = 5  # maximum number of cycles that are shown
 class Population:
     """Analysis of K agents; all estimates have 95 % confidence intervals from a bootstrap over deals."""
 
-    nash: tuple[Estimate, ...]  # (K,) probability of each agent in the equilibrium of maximum entropy
+    nash: tuple[Estimate, ...]  # (K,) probability of each agent in the maximum-entropy equilibrium
     # (K,) share of games in which each agent finishes ahead of an agent drawn from `nash`
     skill: tuple[Estimate, ...]
     alpha_rank: tuple[Estimate, ...]  # (K,) share of time in which each agent is played
@@ -58,7 +58,7 @@ def population(games: Games, labels: Sequence[str], seed: int) -> Population:
         a, b = np.argwhere(~met)[0]
         raise ValueError(f"{labels[a]} and {labels[b]} never met in a game: play more games")
     draws = [_payoffs(counts @ parts, counts @ wholes, K) for counts in resampled(len(parts), SAMPLES, seed)]
-    # If two agents do not meet in a sample, the sample gets the pay-offs of these agents in all games
+    # If two agents do not meet in a sample, the sample gets the payoffs of these agents in all games
     draws = [np.where(np.isnan(draw), payoffs, draw) for draw in draws]
     analyses = [_analyse(matrix) for matrix in (payoffs, *draws)]
     nash, skill, ranks = (np.array(values) for values in zip(*analyses, strict=True))
@@ -72,7 +72,10 @@ def population(games: Games, labels: Sequence[str], seed: int) -> Population:
 
 
 def _payoffs(parts: Floats, wholes: Floats, num_agents: int) -> Floats:
-    """Return the share of games in which the row finished before the column, (K, K); NaN without a game."""
+    """Return the share of games in which the row finished before the column, (K, K).
+
+    The share is NaN for agents that never met.
+    """
     with np.errstate(invalid="ignore", divide="ignore"):
         payoffs = (parts / wholes).reshape(num_agents, num_agents)
     np.fill_diagonal(payoffs, 0.5)
@@ -90,11 +93,11 @@ def with_intervals(values: Floats) -> tuple[Estimate, ...]:
 
 
 def nash_average(payoffs: Floats) -> Floats:
-    """Return the equilibrium of maximum entropy of the game of pairs, float (K,).
+    """Return the maximum-entropy equilibrium of the game of pairs, float (K,).
 
     `payoffs`, float (K, K), is the share of games in which the row finishes ahead of the column. No agent has
     a share above 0.5 against the equilibrium. The equilibria of a symmetric zero-sum game form a convex set.
-    Linear programs find the agents that at least one equilibrium plays. The equilibrium of maximum entropy
+    Linear programs find the agents that at least one equilibrium plays. The maximum-entropy equilibrium
     plays all of these agents, so a smooth minimisation over these agents finds the equilibrium.
     """
     from scipy.optimize import linprog, minimize

@@ -4,9 +4,9 @@ In the Plackett-Luce model, places are taken one after another, from the first t
 strength g takes the next place with probability g / G. G is the sum of the strengths of all agents that have
 no place yet. With two players, this is the Bradley-Terry model.
 
-Ratings are 400 log10(g), with mean 1500. A difference of 400 points means odds of 10 to 1 of finishing ahead.
-`choix.ilsr_rankings` fits the same model. This module counts equal rankings once, with a weight, so that
-hundreds of bootstrap samples take only seconds.
+Ratings are 400 log10(g), shifted so that their mean is 1500. A difference of 400 points means odds of 10 to 1
+of finishing ahead. `choix.ilsr_rankings` fits the same model. This module counts equal rankings once, with a
+weight, so that hundreds of bootstrap samples take only seconds.
 
 Games of the same deal form a cluster. Games with the same opening also form a cluster, even if their deals
 differ. Intervals come from a bootstrap over deals. If deals share openings, intervals are widened by the
@@ -157,7 +157,7 @@ def resampled(num_deals: int, samples: int, seed: int) -> Iterator[Floats]:
 
 
 def _between(draws: Floats) -> Floats:
-    """Return the central interval, float (K, 2), with the share LEVEL of `draws`, float (samples, K)."""
+    """Return the central interval, float (K, 2), that contains the share LEVEL of `draws`, (samples, K)."""
     tail = (1.0 - LEVEL) / 2.0
     return np.nanquantile(draws, (tail, 1.0 - tail), axis=0).T
 

@@ -27,7 +27,7 @@ KINDS = (".html", ".png")
 COLOURS = ("#4477aa", "#ee6677", "#228833", "#ccbb44", "#66ccee", "#aa3377")  # Paul Tol, colour-blind safe
 MOST_BARS = 60  # maximum number of bars in a histogram
 WIDTH, HEIGHT = 6.4, 4.2  # size of one plot, in inches
-MOST_LISTED = 1000  # number of first games in the report; later games are listed if they have a replay
+MOST_LISTED = 1000  # the report lists this many games from the start, and later games with a replay
 _DARK_INK, _DARK_PAPER = "#e6e8eb", "#16181c"
 _DARK: Any = {  # settings of matplotlib
     **dict.fromkeys(("figure.facecolor", "axes.facecolor", "legend.facecolor"), _DARK_PAPER),
@@ -170,7 +170,7 @@ def _game(
 
 
 def _image(summary: Summary, name: str) -> str:
-    """Return a plot as HTML, with a dark version for dark pages."""
+    """Return a plot as HTML, with a version for the browser's dark mode."""
     light, dark = (
         f"data:image/png;base64,{base64.b64encode(picture(summary, [name], 1, is_dark)).decode()}"
         for is_dark in (False, True)
@@ -304,8 +304,8 @@ def _lengths(axes: Any, summary: Summary) -> None:
 
 
 PLOTS: dict[str, Callable[[Any, Summary], None]] = {
-    "Ratings with 95 % intervals": _ratings,
-    "Win rates with 95 % intervals": _rates,
+    "Ratings with 95 % confidence intervals": _ratings,
+    "Win rates with 95 % confidence intervals": _rates,
     "Games in which the row's agent finished before the column's agent, %": _payoff,
     "Win rate by turn order": _orders,
     "Length of the games": _lengths,

@@ -49,7 +49,7 @@ class StoreError(ValueError):
 
 
 class Store:
-    """Open tournament file; several processes may write into the same file."""
+    """Connection to a tournament file; several processes may write into the same file."""
 
     def __init__(
         self, path: str | Path, config: TournamentConfig, arguments: Mapping[str, Any] | None = None
@@ -229,7 +229,8 @@ def _reading(path: str | Path) -> Iterator[None]:
 def _writing(path: Path, otherwise: str = "") -> Iterator[None]:
     """Convert writing errors to OSError inside the context.
 
-    The message ends with `otherwise` or, if `otherwise` is empty, with the command that continues.
+    The message ends with `otherwise`. If `otherwise` is empty, the message ends with the option that
+    continues the tournament.
     """
     try:
         yield
@@ -271,7 +272,7 @@ def _connect(path: Path) -> sqlite3.Connection:
 def _check_tables(database: sqlite3.Connection) -> None:
     """Raise ValueError unless the file contains exactly the tables that this module creates.
 
-    Other tables, views and triggers could run their own statements.
+    Other objects, such as views and triggers, could run statements of their own.
     """
     tables = dict(database.execute("SELECT name, sql FROM sqlite_master LIMIT 10"))
     if tables not in (_TABLES, _TABLES | _NOTES):

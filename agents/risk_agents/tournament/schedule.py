@@ -61,7 +61,7 @@ def duel_pairings(num_players: int, games: int) -> list[Pairing]:
     alone = [
         tuple(lone if seat == place else 1 - lone for seat in seats) for lone in (0, 1) for place in seats
     ]
-    # with two players there are only two different seatings
+    # With two players, there are only two distinct seatings
     return _whole_deals(games, repeat(list(dict.fromkeys(alone))))
 
 

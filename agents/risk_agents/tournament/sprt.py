@@ -22,7 +22,7 @@ import numpy.typing as npt
 GAIN = 0.03  # expected score under H1
 ERROR = 0.05  # error rate of both kinds
 BOUND = math.log((1 - ERROR) / ERROR)
-LEAST_BLOCKS = 30  # minimum number of blocks before a decision
+LEAST_BLOCKS = 30  # minimum number of blocks before the test can end
 _PRIOR_SQUARES = 0.5  # added to the sum of squared deviations, so that equal scores do not give variance 0
 
 BETTER = "H1"  # verdict: A is better

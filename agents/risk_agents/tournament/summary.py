@@ -47,7 +47,7 @@ class Summary:
 
     games: int
     deals: int
-    openings: int  # number of different known openings
+    openings: int  # number of distinct known openings
     won: int
     truncated: int
     forfeited: int

@@ -73,8 +73,8 @@ def open_executor(workers: str, limit: float | None = None) -> Iterator[WorkExec
     `ray` is the cluster of RAY_ADDRESS, or else a new Ray session on this machine. A piece of work that takes
     longer than `limit` seconds starts again elsewhere; `executor.Limits` describes the default limit.
 
-    Raises ValueError if `workers` or `limit` is not allowed, ImportError without Ray, and ConnectionError if
-    no cluster answers.
+    Raises ValueError if `workers` or `limit` is not allowed, ImportError if Ray is not installed, and
+    ConnectionError if no cluster answers.
     """
     executor = _executor(workers, limit)
     try:

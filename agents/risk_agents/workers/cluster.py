@@ -33,11 +33,11 @@ GUARDED = 1.0  # time between two checks of the processes in NEEDED, in seconds
 CONTINUE = "finished work is saved; continue with --resume"
 WATCHED = 5.0  # maximum time between two checks for work that takes too long, in seconds
 # Environment variables for a Ray session that this process starts. `_system_config` is not used, because Ray
-# does not start if `_system_config` contains a name that the installed version does not know.
+# does not start if `_system_config` contains an option that the installed version does not know.
 OWN_SETTINGS = {
     # Lifetime of idle processes, in ms (Ray's default: 1,000); the start of a new process takes 3 s
     "RAY_idle_worker_killing_time_threshold_ms": "600000",
-    # Niceness of local processes (Ray's default: 15, which is below all other work on the machine)
+    # Niceness of local processes (Ray's default: 15, which gives all other work on the machine priority)
     "RAY_worker_niceness": "0",
     # The rest saves time on a small machine. Event times, metrics and the history of tasks for the dashboard
     # are turned off. Reports to other machines are less frequent than Ray's defaults (100 to 1,000 ms).
@@ -329,8 +329,8 @@ class RayExecutor(WorkExecutor):
 class _Running:
     """Record of the attempts that have begun: each attempt's worker writes a key to Ray's key-value store.
 
-    A Ray actor for this record would need one percent of a processor even without work. This process removes
-    the keys some seconds later. Workers do not remove keys, because they would have to wait for Ray's answer.
+    A Ray actor for this record would need one percent of a processor even when idle. This process removes the
+    keys a few seconds later. Workers do not remove keys, because they would have to wait for Ray's answer.
     """
 
     def __init__(self) -> None:
@@ -496,7 +496,7 @@ def run_same_version(wanted: str, work: bytes, *shared: Any) -> Any:
 
 @cache
 def version() -> str:
-    """Return the version and a digest of the packages' source, which differ for different code."""
+    """Return the version and a digest of the packages' source code, as one string."""
     digest = hashlib.sha256()
     for name in PACKAGES:
         folder = _folder(name)

@@ -1,6 +1,6 @@
 """Send values between two processes of a machine; large values use shared memory.
 
-A pipe passes some kilobytes at a time, and the reader waits for the interpreter's lock before each part.
+A pipe transfers a few kilobytes at a time, and the reader waits for the interpreter's lock before each part.
 While other threads compute, the transfer of a rollout of 30 MB can take seconds. The shared memory is an open
 file without a name. The system frees this file even if a process is killed.
 """

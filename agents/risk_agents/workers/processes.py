@@ -66,7 +66,7 @@ class ProcessExecutor(WorkExecutor):
     ) -> Future[tuple[Any, Any]]:
         """Submit one link of a chain of work (`WorkExecutor.submit_after`).
 
-        States go from process to process by way of this process.
+        States pass from one process to the next through this process.
         """
         return self._noted(super().submit_after(before, function, *args))
 

@@ -1,10 +1,11 @@
-"""Stand-alone script (Linux) that kills the processes of a Ray session when its caller has ended.
+"""Stand-alone script (Linux) that kills the processes of a Ray session when the session's owner has ended.
 
     python -I -S watchdog.py LIFELINE FOLDER
 
-LIFELINE is a file descriptor: the read end of a pipe that the caller keeps open. The pipe closes when the
-caller closes it or dies, even by SIGKILL. Every process of the Ray session has an open log file in FOLDER.
-All processes with an open file in FOLDER are killed, then FOLDER is removed.
+LIFELINE is a file descriptor: the read end of a pipe. The owner of the session is the process that starts
+this script and keeps the other end of the pipe open. The pipe closes when the owner closes it or dies, even
+by SIGKILL. Every process of the Ray session has an open log file in FOLDER. All processes with an open file
+in FOLDER, except the owner, are killed. Then FOLDER is removed.
 """
 
 import os
@@ -35,7 +36,7 @@ def main(lifeline: int, folder: str) -> None:
 
 
 def users(folder: str, but: int = 0) -> list[int]:
-    """Return the IDs of all processes, except `but`, with an open file in `folder`; [] without /proc."""
+    """Return the IDs of all processes, except `but`, with an open file in `folder`, or [] without /proc."""
     inside = os.path.join(os.path.realpath(folder), "")
     users = []
     for process in {*Path("/proc").glob("[0-9]*")} - {Path("/proc", str(but))}:
