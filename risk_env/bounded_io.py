@@ -66,7 +66,7 @@ def read_text(path: str | Path, most: int) -> str:
 
 
 def text_of(content: bytes) -> str:
-    """Return UTF-8 bytes, with or without a byte-order mark, as a text in Unicode's normal form NFC.
+    """Decode UTF-8 bytes, with or without a byte-order mark, to a text in Unicode's normal form NFC.
 
     Raises ValueError for bytes that are not UTF-8, and for texts that `composed` refuses.
     """

@@ -108,7 +108,7 @@ def records_of(
 def check_open(record: Any) -> None:
     """Raise ValueError if the game of a record is over."""
     if record["phase"] == Phase.OVER:
-        raise ValueError("the game is over")
+        raise ValueError("the game is over: give a position before the end of a game")
 
 
 def check_same_game(known: Rules, on: Board, rules: Rules, board: Board) -> None:

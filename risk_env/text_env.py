@@ -96,8 +96,8 @@ class TextEnv:
     to `Rules.preset`. The profile is "fast" unless `profile` names another profile (RULES 12.1). `opponents`
     is one player for all other seats, or a list of P - 1 players, clockwise from the learner. With
     `seat=None`, the learner plays one seat in each episode, and each seat in turn. `positions` are texts from
-    `Game.to_text`, such as endgames. Episodes begin with these positions in turn. `options` may also be
-    fields of `LearnerSettings`: `style`, `reward`, `illegal_reward`, `max_illegal`.
+    `Game.to_text`, such as endgames. Episodes begin with these positions in turn. `options` may also
+    contain fields of `LearnerSettings`: `style`, `reward`, `illegal_reward`, `max_illegal`.
     """
 
     def __init__(

@@ -406,7 +406,10 @@ def _known(options: Mapping[str, Any], beside: tuple[str, ...] = ()) -> dict[str
 
 
 def _changes(profile: str, rules: Rules, given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the options that a profile changes in the rules of a preset, except the `given` options."""
+    """Return the new values of the options that a profile changes, except the options in `given`.
+
+    `rules` are the rules of a preset with the options in `given`.
+    """
     if not isinstance(profile, str) or profile not in PROFILES:
         names = _listed(PROFILES, ", ")
         raise ValueError(

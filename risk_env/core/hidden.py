@@ -94,7 +94,10 @@ def begin_draft_again(game, board, rules):
 
 @kernel
 def redraw_hands(game, rules, seat):
-    """Move the unknown cards of the other hands into the deck, and deal each hand as many new cards."""
+    """Replace the unknown cards of the other hands with cards drawn from the deck.
+
+    The unknown cards of all these hands go back into the deck before new cards are drawn.
+    """
     counts = 0
     for other in range(rules.num_players):
         if other != seat:

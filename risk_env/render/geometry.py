@@ -194,7 +194,7 @@ def hatching(rings: tuple[Ring, ...], slope: tuple[int, int], gap: float) -> tup
 
 
 def _intersections(rings: Iterable[Sequence[Point]], height: float) -> list[float]:
-    """Return the x coordinates, ascending, at which rings cross a horizontal line. Their count is even."""
+    """Return the x coordinates, ascending, at which rings cross a horizontal line: an even number."""
     return sorted(
         a[0] + (height - a[1]) * (b[0] - a[0]) / (b[1] - a[1])
         for ring in rings

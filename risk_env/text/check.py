@@ -526,9 +526,9 @@ def _the_end(p: Position) -> Reasons:
 
 
 def _setup(p: Position) -> Reasons:
-    """Check that every army has its starting troops, and room for them (RULES 4.2).
+    """Check that every army has its starting troops, on the board or still to be placed (RULES 4.2).
 
-    The troops are on the board or still to be placed.
+    There must be room for the troops still to be placed.
     """
     if not p.is_setup:
         return
