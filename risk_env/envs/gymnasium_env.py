@@ -164,7 +164,8 @@ class RiskEnv(gymnasium.Env[Any, np.int64]):
     def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
         """Play an action, then let all other seats play until the learner must act or the episode ends.
 
-        Raises IllegalAction for an illegal action, and ResetNeeded if the game has ended or has not begun.
+        Raises IllegalAction for an illegal action, unless `illegal_action` is "random". Raises ResetNeeded if
+        the game has ended or has not begun.
         """
         if not self._is_running:
             raise gymnasium.error.ResetNeeded("step: the game has ended or has not begun; call reset() first")
@@ -293,8 +294,9 @@ class RiskVectorEnv(VectorEnv[Any, Any, Any]):
         """Play the learners' actions, int (N,), then let all other seats play.
 
         Each lane stops when the learner of the lane must act. Returns the observations, rewards float64 (N,),
-        terminated and truncated bool (N,), and the info. Raises IllegalAction for an illegal action. With
-        `AutoresetMode.DISABLED`, raises ResetNeeded if the game of a lane has ended.
+        terminated and truncated bool (N,), and the info. Raises IllegalAction for an illegal action, unless
+        `illegal_action` is "random". With `AutoresetMode.DISABLED`, raises ResetNeeded if the game of a lane
+        has ended.
         """
         lanes = self.lanes
         self._step_lanes(np.asarray(actions))

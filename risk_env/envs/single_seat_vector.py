@@ -170,10 +170,11 @@ class SingleSeatVector:
     def step(self, actions: Array, lanes: Array | None = None) -> None:
         """Play the learners' `actions`, int (N,), then let all other seats play until each learner must act.
 
-        Only `lanes`, int64 (k,), are stepped (None: all lanes). The games in other lanes do not change. An
-        illegal action raises IllegalAction, and no lane is stepped. The step writes reward, terminated,
-        truncated, ended and, in lanes that ended, the final fields. Without `autoreset`, a lane that has
-        ended needs a reset. If an opponent's error has interrupted a step, all lanes need a reset.
+        Only `lanes`, int64 (k,), are stepped (None: all lanes). The games in other lanes do not change. With
+        `illegal_action="raise"`, an illegal action raises IllegalAction, and no lane is stepped. The step
+        writes reward, terminated, truncated, ended and, in lanes that ended, the final fields. Without
+        `autoreset`, a lane that has ended needs a reset. If an opponent's error has interrupted a step, all
+        lanes need a reset.
         """
         if self._is_interrupted:
             raise RuntimeError("step: an error interrupted the previous step; call reset() first")

@@ -273,7 +273,8 @@ def missing_options(rules: Rules, needs: str) -> str:
 def due_trade(p: Position) -> Trade:
     """Return the reason for a trade (RULES 3.3.2, 5.3).
 
-    A trade is obligatory after an elimination, and with five or more cards at the start of the turn.
+    A trade is obligatory with five or more cards at the start of the turn. A trade is also obligatory after
+    an elimination that leads to a hand of six or more cards.
     """
     if p.rules.deck == "star" or p.phase not in (Phase.TRADE, Phase.BONUS):
         return Trade.FREE
