@@ -120,7 +120,7 @@ class Game:
         self._play_on()
 
     def _set_up(self) -> None:
-        """Set the game up with the chance in `_chance`, and play on to the first decision."""
+        """Set up the game with `_chance` as the state of the generator, and play on to the first decision."""
         entry.set_up_game(self._games, 0, self._tables.board, self._tables.rules, self._chance)
         if self._ask_forced:
             entry.write_legal_actions(self._games, 0, self._tables.board, self._tables.rules)

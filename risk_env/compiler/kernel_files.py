@@ -68,7 +68,7 @@ class KernelFiles:
 
 
 class GuardedCache:
-    """Numba's cache of an entry point. Errors of the cache are reported once and never end the process."""
+    """Numba's cache of an entry point. Errors of the cache files are reported once and not raised."""
 
     def __init__(self, cache: Any) -> None:
         self._cache = cache

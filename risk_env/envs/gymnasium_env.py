@@ -67,7 +67,7 @@ def lane_arguments(
     `preset` is the name of a preset, with `options` of `Rules.preset`, or a `Rules` object. The profile is
     "fast" unless `profile` names another profile (RULES 12.1). `opponents` is one player for all other seats,
     of any kind (`players.find_player`), or a list of players. `opponent_order` seats the list "clockwise"
-    from the learner, or "shuffled" for each game. With "drawn", each other seat gets a random player from the
+    from the learner, or "shuffled" for each game. With "drawn", every other seat gets a random player from the
     list. With `seat=None`, the learner has the next seat in each new game. `illegal_action="random"` is for
     learners without masks: a random legal action replaces an illegal action, and `info["replaced"]` is True.
     docs/gymnasium.md describes the other arguments.

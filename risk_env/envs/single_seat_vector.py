@@ -70,7 +70,7 @@ class SingleSeatVector:
     `seat` is the learners' seat in every game. With `seat=None`, each learner has the next seat in each new
     game, and lanes begin at different seats. `opponents` is one player for all other seats, or a list.
     `opponent_order` seats a list of P - 1 players `"clockwise"` from the learner or `"shuffled"` in each
-    game. With `"drawn"`, each other seat gets a random player from a list of any length.
+    game. With `"drawn"`, every other seat gets a random player from a list of any length.
     `illegal_action="random"` is for learners without masks: a random legal action replaces an illegal action.
     `start_at` sets the start positions of games.
     """

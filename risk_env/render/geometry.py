@@ -110,7 +110,7 @@ def _crossing(drawing: Drawing, source: int, target: int) -> list[Path]:
 
 
 def _nearest(drawing: Drawing, source: int, target: int) -> tuple[Point, Point]:
-    """Return the nearest pair of points: one point of each territory's outline.
+    """Return the nearest pair of outline points: one of the source and one of the target.
 
     If several pairs have the same distance, return the first pair.
     """

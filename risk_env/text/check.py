@@ -209,7 +209,7 @@ def _names(places: Iterable[int], board: Board) -> str:
 
 
 class Position:
-    """A record whose fields are in range, the rules, the map, and methods that several checks use.
+    """A record with all fields in range, together with the rules, the map, and methods for several checks.
 
     `games` is an array of one record.
     """
