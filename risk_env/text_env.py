@@ -137,7 +137,7 @@ class TextEnv:
     def match(self) -> TextMatch:
         """Match of the episode. Raises RuntimeError before `reset`."""
         if self._match is None:
-            raise RuntimeError("call reset() before the first step")
+            raise RuntimeError("no game before reset: call reset() first")
         return self._match
 
     def reset(self, seed: int | None = None) -> tuple[str, dict[str, Any]]:
@@ -258,6 +258,6 @@ def _named(opponents: Any, num_players: int) -> list[Any]:
     if len(named) != num_players - 1:
         raise ValueError(
             f"opponents={opponents!r}: {len(named)} opponents for {num_players - 1} other seats; "
-            "give one opponent for each seat, or a single name for all"
+            "give one opponent for each of these seats, or a single opponent for all"
         )
     return named

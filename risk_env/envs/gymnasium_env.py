@@ -67,10 +67,10 @@ def lane_arguments(
     `preset` is the name of a preset, with `options` of `Rules.preset`, or a `Rules` object. The profile is
     "fast" unless `profile` names another profile (RULES 12.1). `opponents` is one player for all other seats,
     of any kind (`players.find_player`), or a list of players. `opponent_order` seats the list "clockwise"
-    from the learner, or "shuffled" for each game. With "drawn", every other seat gets a random player from the
-    list. With `seat=None`, the learner has the next seat in each new game. `illegal_action="random"` is for
-    learners without masks: a random legal action replaces an illegal action, and `info["replaced"]` is True.
-    docs/gymnasium.md describes the other arguments.
+    from the learner, or "shuffled" for each game. With "drawn", every other seat gets a random player from
+    the list. With `seat=None`, the learner has the next seat in each new game. `illegal_action="random"` is
+    for learners without masks: a random legal action replaces an illegal action, and `info["replaced"]` is
+    True. docs/gymnasium.md describes the other arguments.
     """
     return {
         "rules": rules_from(preset, options, FAST, make_lanes, lane_arguments, environment),
@@ -155,7 +155,9 @@ class RiskEnv(gymnasium.Env[Any, np.int64]):
         if position is not None:
             self.lanes.place(0, position)
             if self.lanes.ended[0]:
-                raise ValueError("position: the learner has no decision in this game")
+                raise ValueError(
+                    "position: the learner has no decision in this game; choose another position"
+                )
         self._is_running = True
         if self.render_mode == "human":
             self.render()

@@ -112,7 +112,7 @@ class SingleSeatVector:
         self._arguments = (rules, self.board, num_lanes, opponents)
         self._options: dict[str, Any] = {"seat": seat, "opponent_order": opponent_order, "reward": reward}
         self._options |= {"observation": observation, "illegal_action": illegal_action}
-        self._mask: Array = np.asarray(self.batch.action_mask)  # lent by the batch
+        self._mask: Array = np.asarray(self.batch.action_mask)  # a view of the batch's buffer
         self._is_interrupted = False  # true if `step`, `reset` or `place` has begun and not ended
         self.start_at(None)
         self._make_arrays()

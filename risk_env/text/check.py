@@ -490,7 +490,7 @@ def _territories(p: Position) -> Reasons:
 
 
 def _seats(p: Position) -> Reasons:
-    """Check that eliminated seats own nothing, and that living seats own a territory (RULES 3.3).
+    """Check that eliminated seats own nothing, and living seats own a territory after set-up (RULES 3.3).
 
     The seat whose turn it is must be alive.
     """
