@@ -130,7 +130,7 @@ class View:
         return self._game.determinize(self.seat, seed)
 
     def samples(self, seeds: npt.NDArray[np.integer]) -> npt.NDArray[Any]:
-        """Return k game records (k,), one for each seed, redrawn as in `sample`.
+        """Return game records (k,), one for each of k seeds. Unknown facts are redrawn as in `sample`.
 
         `GameVector.load_records` loads the records into a batch.
         """
@@ -153,7 +153,8 @@ def samples_of(
 def _generator(numbers: Sequence[int]) -> np.random.Generator:
     """Return `np.random.default_rng(numbers)` in half the time, for whole numbers from 0 to 2**64 - 1.
 
-    NumPy takes longer to convert a list than to seed the generator. Small numbers are one word, as in NumPy.
+    NumPy takes longer to convert a list than to seed the generator. As in
+    NumPy, a number below 2**32 becomes one word.
     """
     words = [word for number in numbers for word in (number & _WORD, number >> 32)[: 1 + (number > _WORD)]]
     return np.random.Generator(np.random.PCG64(np.random.SeedSequence(np.array(words, np.uint32))))

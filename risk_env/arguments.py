@@ -29,7 +29,7 @@ def check_count(name: str, value: Any) -> None:
 def check_seat(seat: Any, num_players: int, or_none: bool = False) -> None:
     """Raise ValueError unless `seat` is the number of a seat.
 
-    With `or_none`, `seat` may be None, which means a different seat in each game.
+    With `or_none`, `seat` may be None, which means the next seat in each new game.
     """
     if or_none and seat is None:
         return

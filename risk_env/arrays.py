@@ -22,7 +22,7 @@ Numbers = Ints  # numbers of lanes, seats or actions
 def read_npz(path: str | Path, most: int, kinds: str) -> dict[str, Array]:
     """Return the arrays in a NumPy archive (.npz), by name.
 
-    Neither the archive nor all its expanded files together may have more than `most` bytes. `kinds` are the
+    Neither the archive nor the total of its expanded files may have more than `most` bytes. `kinds` are the
     letters of the allowed dtypes (`numpy.dtype.kind`), and must not contain "O". Raises one of the errors
     in `bounded_io.UNREADABLE` for any other file.
     """

@@ -57,8 +57,8 @@ class GameBatch(GameVector):
         """Play an action, int (N,), in every lane.
 
         Returns observation, mask, seat, reward, terminated and truncated. Reward, float32 (N, P), and
-        terminated and truncated, bool (N, P), belong to this step. A seat ends when it is eliminated or
-        when the game ends. An illegal action raises IllegalAction, and no lane is stepped.
+        terminated and truncated, bool (N, P), belong to this step. The episode of a seat ends when the seat
+        is eliminated or the game ends. An illegal action raises IllegalAction, and no lane is stepped.
 
         In lanes with `game_over`, the `final_*` arrays describe the end of the game. With `autoreset`,
         observation, mask, seat, episodes, seeds and records then belong to the next game. Without

@@ -66,7 +66,7 @@ def read_text(path: str | Path, most: int) -> str:
 
 
 def text_of(content: bytes) -> str:
-    """Return UTF-8 bytes, with or without a byte-order mark, as a text in Unicode's normal form NFC.
+    """Decode UTF-8 bytes, with or without a byte-order mark, to a text in Unicode's normal form NFC.
 
     Raises ValueError for bytes that are not UTF-8, and for texts that `composed` refuses.
     """
@@ -84,8 +84,8 @@ def unmarked(text: str) -> str:
 def composed(text: str) -> str:
     """Return a text in Unicode's normal form NFC, so that canonically equivalent texts are equal.
 
-    Raises ValueError for more than MOST_MARKS combining marks in a row, because the time to convert such a
-    row grows with the square of its length.
+    Raises ValueError for more than MOST_MARKS combining marks in a row. The time to convert such a row grows
+    with the square of the length of the row.
     """
     if text.isascii():
         return text

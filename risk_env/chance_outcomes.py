@@ -64,9 +64,9 @@ def play_outcomes(
     """Play a legal action, then the outcomes `taken` of chance events, and all forced actions.
 
     `taken` contains one outcome for each chance event after the action. With `ask_forced`, forced actions
-    count as decisions and are not played. Returns the outcomes of the next chance event: an empty list if a
-    decision or the end of the game follows. Raises ValueError if an outcome cannot occur, and if there are
-    more outcomes than chance events.
+    count as decisions and are not played. Returns the outcomes of the next chance event, with their
+    probabilities. The list is empty if a decision or the end of the game follows. Raises ValueError if an
+    outcome cannot occur, and if there are more outcomes than chance events.
     """
     left = list(taken)
     if games["phase"][0] == Phase.REROLL and action != int(table.rules[0].done):
@@ -99,8 +99,8 @@ def possible_records(
     """Return the records (k,) to which the chance event that is due can lead, and their probabilities (k,).
 
     With `action`, the event is the re-roll of a die by this action. Without `action`, the event is a roll, a
-    blitz or a card. The result is empty for an action that re-rolls no die, and for a blitz in which
-    the product of both armies is above MOST_CELLS.
+    blitz or a card. The result is empty for an action that re-rolls no die. The result is also
+    empty for a blitz if the product of the attacking and the defending troops is above MOST_CELLS.
     """
     if action is None:
         is_large = bool(games["blitz"][0]) and prod(_armies(games)) > MOST_CELLS
@@ -253,7 +253,7 @@ def _side(dice: int) -> list[tuple[tuple[int, ...], int]]:
 
 
 def _armies(games: Games) -> tuple[int, int]:
-    """Return the troops of the attacking and the attacked territory."""
+    """Return the numbers of troops on the attacking and on the attacked territory."""
     troops = games["troops"][0]
     return int(troops[int(games["source"][0])]), int(troops[int(games["target"][0])])
 
@@ -264,7 +264,7 @@ def _blitz_outcomes(games: Games, table: Tables, armies: tuple[int, int]) -> Out
         (attack, defence): _rolls(games, table, attack, defence) for attack in (1, 2, 3) for defence in (1, 2)
     }
     chances: dict[tuple[int, int], float] = defaultdict(float, {armies: 1.0})
-    # by state: probability, state and draw of the most probable roll that leads to the state
+    # by state: the most probable last step to the state, as its probability, the previous state and the draw
     before: dict[tuple[int, int], tuple[float, tuple[int, int], Draw]] = {}
     ends = []
     for attackers in range(armies[0], 0, -1):

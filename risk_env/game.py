@@ -120,7 +120,7 @@ class Game:
         self._play_on()
 
     def _set_up(self) -> None:
-        """Set the game up with the chance in `_chance`, and play on to the first decision."""
+        """Set up the game with `_chance` as the state of the generator, and play on to the first decision."""
         entry.set_up_game(self._games, 0, self._tables.board, self._tables.rules, self._chance)
         if self._ask_forced:
             entry.write_legal_actions(self._games, 0, self._tables.board, self._tables.rules)
@@ -610,9 +610,10 @@ class Game:
     def from_bytes(cls, data: bytes, board: Board | None = None) -> Game:
         """Return the game from the bytes that `to_bytes` returned.
 
-        `board` is the map of the game, and is needed unless the game is on a shipped map. Raises
-        SavedGameError, which names the problem, if the bytes do not contain such a game. Bytes from an
-        untrusted source are safe: they are rejected, or they give a game that can be played.
+        `board` is the map of the game, and is needed unless the game is on a shipped map or a small random
+        map (`maps.check_open_map`). Raises SavedGameError, which names the problem, if the bytes are not a
+        valid saved game. Bytes from an untrusted source are safe: they are rejected, or give a game that can
+        be played.
         """
         facts, state = _unpack(data)
         try:
@@ -639,9 +640,9 @@ class Game:
     def from_text(cls, text: str, ask_forced: bool = False, board: Board | None = None) -> Game:
         """Return the game from a text that `to_text` returned, or that was written by hand.
 
-        `board` is the map of the game, and is needed unless the game is on a shipped map. Forced actions are
-        played at once, unless `ask_forced` is set. Raises PositionError, which names the problem, if the
-        text is not a valid position.
+        `board` is the map of the game, and is needed unless the game is on a shipped map or a small random
+        map (`maps.check_open_map`). Forced actions are played at once, unless `ask_forced` is set. Raises
+        PositionError, which names the problem, if the text is not a valid position.
         """
         rules, board, games = positions.from_text(text, board)
         return cls.from_record(rules, board, games, 0, ask_forced)._play_on()

@@ -299,13 +299,13 @@ class GameVector(FixedArrays):
         self._start(lanes)
 
     def begin_seeded(self, lanes: Array, seeds: Array) -> None:
-        """Begin a game in each of these lanes, int (k,), with chance from `seeds`, uint64 (k,)."""
+        """Begin a game in each of these lanes, int (k,). `seeds`, uint64 (k,), are the seeds of the games."""
         lanes = self.as_lanes(lanes)
         self.seeds[lanes] = seeds_of(seeds, len(lanes))
         self._start(lanes)
 
     def _start(self, lanes: Array) -> None:
-        """Begin a game in each of these lanes with chance from `seeds`."""
+        """Begin a game in each of these lanes, with the lane's seed in the attribute `seeds`."""
         batch_loop.start_lanes(self._games, self.tables.board, self.tables.rules, lanes, self.seeds)
 
     def load(self, lanes: Array, positions: Any, *, reseed: bool = False) -> None:

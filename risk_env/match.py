@@ -164,7 +164,7 @@ class Match:
         return View(game, seat, self._chance[seat])
 
     def replay(self, actions: Sequence[int]) -> set[int]:
-        """Play recorded actions, and return the seats whose players chose another action.
+        """Play recorded actions, and return the seats whose players chose a different action.
 
         The players are called for each of their decisions, so that their memories match the game. The actions
         of the players are compared with the recorded actions, but not played.

@@ -64,7 +64,7 @@ def features(
         seat = max(source.seat, 0) if seat is None else seat
         return features(source.observe_codes(seat), source.rules, source.board)
     if rules is None or board is None:
-        raise ValueError("features of observations need the arguments rules and board")
+        raise ValueError("features of observations need rules and board: pass both rules= and board=")
     parts = split_view(checked_codes(source, observation_size(board)), board)
     counts, marks = used_columns(rules)
     own_counts = [table[parts["territories"][..., counts]] for table in _count_features().T]

@@ -64,7 +64,10 @@ def as_floats(codes: npt.NDArray[Any], board: Board, observation: str = FLAT) ->
 
 
 def as_codes(observations: Any, board: Board) -> npt.NDArray[np.int8]:
-    """Return the codes, int8 (k, D), of flat float observations (k, D), an array or a tensor."""
+    """Return the codes of flat observations, int8 (k, D).
+
+    `observations` is an array or a tensor of floats (k, D).
+    """
     return np.rint(np.asarray(observations) / observation_scales(board)).astype(np.int8)
 
 

@@ -147,7 +147,7 @@ def _registered(name: str) -> Any:
     except ValueError as error:
         if ":" in name or "." in name:
             raise ValueError(
-                f"{error}; for a file or a program pass risk_agents.load({name!r:.200})"
+                f"{error}; for a file or a program, pass risk_agents.load({name!r:.200})"
             ) from None
         raise
 
@@ -163,7 +163,7 @@ def _kind(candidate: Any) -> type[Policy] | type[Agent] | None:
         is_policy, is_agent = (callable(getattr(candidate, method, None)) for method in ("act_batch", "act"))
     if is_policy and is_agent:
         raise ValueError(
-            f"player={candidate!r:.200} has both act and act_batch: derive its class from risk_env.Agent "
+            f"player={candidate!r:.200} has both act and act_batch: derive the class from risk_env.Agent "
             "or from risk_env.Policy, and not from both"
         )
     return Policy if is_policy else Agent if is_agent else None

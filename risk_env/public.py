@@ -30,7 +30,7 @@ PHASES = tuple(Phase)  # by number; much faster than Phase(number)
 ROLLED_PHASES = (*DICE_PHASES, Phase.OCCUPY)  # phases in which the dice of the last roll are shown
 
 SECRET_PHASES = (Phase.TRADE, Phase.REROLL)  # phases that depend on the cards in a hand
-# phases in which other seats may see another decision
+# phases in which other seats may see a different decision (`seen_by`)
 _SECRET = frozenset(map(int, (*SECRET_PHASES, Phase.DRAFT)))
 
 _EMPTY: Any = ()  # default value of arrays

@@ -199,7 +199,7 @@ def _check_facts(facts: Any) -> None:
         raise ValueError(f"missing keys: {', '.join(missing)}")
     if strange := sorted(facts.keys() - _KINDS.keys(), key=str):
         hint = similar_names(str(strange[0])[:80], tuple(_KINDS))
-        raise ValueError(f"{shortened(strange[0])} is unknown{hint}")
+        raise ValueError(f"key {shortened(strange[0])} is unknown{hint}")
     for name, kind in _KINDS.items():
         if type(facts[name]) is not kind:
             raise ValueError(f"{name} is {shortened(facts[name])}, but must be of type {kind.__name__}")

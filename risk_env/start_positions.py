@@ -108,11 +108,11 @@ def records_of(
 def check_open(record: Any) -> None:
     """Raise ValueError if the game of a record is over."""
     if record["phase"] == Phase.OVER:
-        raise ValueError("the game is over")
+        raise ValueError("the game is over: give a position before the end of a game")
 
 
 def check_same_game(known: Rules, on: Board, rules: Rules, board: Board) -> None:
-    """Raise ValueError unless a game of rules `known` on map `on` can continue with `rules` on `board`."""
+    """Raise ValueError unless a game with rules `known` on map `on` can continue with `rules` on `board`."""
     if on.digest != board.digest:
         raise ValueError(f"the game is on map {on.source!r}, not on {board.source!r}")
     texts.check_same_rules(known, rules)

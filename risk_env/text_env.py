@@ -96,8 +96,8 @@ class TextEnv:
     to `Rules.preset`. The profile is "fast" unless `profile` names another profile (RULES 12.1). `opponents`
     is one player for all other seats, or a list of P - 1 players, clockwise from the learner. With
     `seat=None`, the learner plays one seat in each episode, and each seat in turn. `positions` are texts from
-    `Game.to_text`, such as endgames. Episodes begin with these positions in turn. `options` may also be
-    fields of `LearnerSettings`: `style`, `reward`, `illegal_reward`, `max_illegal`.
+    `Game.to_text`, such as endgames. Episodes begin with these positions in turn. `options` may also
+    contain fields of `LearnerSettings`: `style`, `reward`, `illegal_reward`, `max_illegal`.
     """
 
     def __init__(
@@ -137,7 +137,7 @@ class TextEnv:
     def match(self) -> TextMatch:
         """Match of the episode. Raises RuntimeError before `reset`."""
         if self._match is None:
-            raise RuntimeError("call reset() before the first step")
+            raise RuntimeError("no game before reset: call reset() first")
         return self._match
 
     def reset(self, seed: int | None = None) -> tuple[str, dict[str, Any]]:
@@ -258,6 +258,6 @@ def _named(opponents: Any, num_players: int) -> list[Any]:
     if len(named) != num_players - 1:
         raise ValueError(
             f"opponents={opponents!r}: {len(named)} opponents for {num_players - 1} other seats; "
-            "give one opponent for each seat, or a single name for all"
+            "give one opponent for each of these seats, or a single opponent for all"
         )
     return named

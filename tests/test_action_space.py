@@ -82,8 +82,8 @@ def test_actions_are_encoded_from_words_and_numbers(words, meaning):
         (("attack", "Alaska"), "'attack' needs 2 arguments, not 1"),
         (("attack", "Alaska", "Brazil"), "Alaska does not border Brazil"),
         (("claim", "Atlantis"), "no territory 'Atlantis'"),
-        (("claim", 42), "42 is not a whole number from 0 to 41"),
-        (("claim", True), "True is not a whole number"),
+        (("claim", 42), "territory=42: must be a whole number from 0 to 41"),
+        (("claim", True), "territory=True: must be a whole number"),
         (("troops", 7), f"7 is not one of {', '.join(map(str, AMOUNTS))}"),
         (("defend", 3), "3 is not one of 1, 2"),
         (("reroll", 6), "'reroll' is not an action under these rules"),
@@ -106,7 +106,7 @@ def test_objectives_go_by_name_or_number():
 
 @pytest.mark.parametrize("action", [-1, 273, 10**12, 1.0, "1", None, True])
 def test_a_number_beyond_the_last_has_no_meaning(action):
-    with pytest.raises(ValueError, match="is not a whole number from 0 to 272"):
+    with pytest.raises(ValueError, match=r"action=.*: must be a whole number from 0 to 272"):
         space_of().decode(action)
 
 

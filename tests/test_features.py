@@ -81,7 +81,7 @@ def test_wrong_observations_are_named(codes: Any, fault: str) -> None:
     rules, board = Rules.preset("classic", 3), load_map("tiny")
     with pytest.raises(ValueError, match=rf"observations are .*{fault}.*: must be int8 codes from 0 to 127"):
         risk_env.features(codes, rules, board)
-    with pytest.raises(ValueError, match="need the arguments rules and board"):
+    with pytest.raises(ValueError, match="need rules and board: pass both"):
         risk_env.features(codes)
 
 

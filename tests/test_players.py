@@ -233,7 +233,7 @@ def test_every_kind_plays_wherever_players_are_named(entry: str, kind: str) -> N
         (3, "player=3: must be a registered name"),
         (Both(), "has both act and act_batch"),
         (Both, "has both act and act_batch"),
-        (type("Two", (First, FirstOfMany), {}), "derive its class from risk_env.Agent or from"),
+        (type("Two", (First, FirstOfMany), {}), "derive the class from risk_env.Agent or from"),
         ("growser", "did you mean 'grower'|unknown"),
         ("bot.py:Mine", r"pass risk_agents\.load\('bot\.py:Mine'\)"),
     ],

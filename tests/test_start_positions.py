@@ -245,7 +245,7 @@ def test_positions_are_taken_from_saved_games_by_phase_and_round(tmp_path: Path)
         (LATE[0] + LATE[1].replace("Ash", "Oz"), r"late.txt, position 2: line \d+: "),
         (
             LATE[0].replace("fast", "book"),
-            r"late.txt, position 1: position: its rules differ from the rules ",
+            r"late.txt, position 1: the rules of the position differ from the rules ",
         ),
         ("{}", "late.txt, line 1: not a saved game"),
     ],

@@ -107,7 +107,7 @@ class ActionSpace:
         card has the territory of the card. A wild card and the last two amounts are words: "wild", "half",
         "all". Raises ValueError unless `action` is a whole number from 0 to `n - 1`.
         """
-        return self._meanings[_number(action, self.n)]
+        return self._meanings[_number("action", action, self.n)]
 
     def _meaning(self, block: str, index: int) -> Action:
         if block == "border":
@@ -152,7 +152,7 @@ class ActionSpace:
         if BLOCK_OF[kind] in ("territory", "card"):
             return self._territory(argument)
         if kind == "objective" and not isinstance(argument, str):
-            return _number(argument, types.NUM_OBJECTIVES)
+            return _number("objective", argument, types.NUM_OBJECTIVES)
         if kind == "objective":
             return _index_of(key_of(argument), tuple(goal.name for goal in self.board.objectives))
         return _index_of(argument, _CHOICES[kind])
@@ -162,7 +162,7 @@ class ActionSpace:
         return (
             self.board.territory(place)
             if isinstance(place, str)
-            else _number(place, self.board.num_territories)
+            else _number("territory", place, self.board.num_territories)
         )
 
     def _border(self, source: Any, target: Any) -> int:
@@ -190,8 +190,11 @@ def _index_of(value: Any, choices: Sequence[Any]) -> int:
     return words.index(str(value).casefold())
 
 
-def _number(value: Any, count: int) -> int:
-    """Return `value` as an int. Raises ValueError unless `value` is a whole number from 0 to `count` - 1."""
+def _number(name: str, value: Any, count: int) -> int:
+    """Return `value` as an int. Raises ValueError unless `value` is a whole number from 0 to `count` - 1.
+
+    `name` is the name of the argument in the error message.
+    """
     if isinstance(value, bool) or not isinstance(value, int | np.integer) or not 0 <= value < count:
-        raise ValueError(f"{reprlib.repr(value)} is not a whole number from 0 to {count - 1}")
+        raise ValueError(f"{name}={reprlib.repr(value)}: must be a whole number from 0 to {count - 1}")
     return int(value)

@@ -12,7 +12,7 @@ from risk_env.bounded_io import read_file, shortened
 
 MOST_BYTES = 640 << 10  # maximum size of a file; its URL must fit into the first message of a browser game
 MOST_SIDE = 10_000  # maximum width and height, in pixels
-MOST_PIXELS = 1 << 24  # maximum number of pixels; a browser needs 64 MiB of memory for these
+MOST_PIXELS = 1 << 24  # maximum number of pixels; a browser needs 64 MiB of memory for such an image
 MOST_PARTS = 20_000  # maximum number of chunks of a PNG image, and of segments of a JPEG image
 MOST_SCANS = 64  # maximum number of scans of a JPEG image; a decoder updates the whole image in each scan
 MOST_NAME = 100  # maximum number of characters of a file name
@@ -95,7 +95,10 @@ def picture_of(content: bytes) -> MapPicture:
 
 
 def _png_size(content: bytes) -> tuple[int, int]:
-    """Return the width and height of a PNG image. Raises ValueError for damaged or too many chunks."""
+    """Return the width and height of a PNG image.
+
+    Raises ValueError if the image is damaged, has too many chunks, or has content after its end.
+    """
     chunks = list(islice(_png_chunks(content), MOST_PARTS + 1))
     kinds = [kind for kind, _ in chunks]
     if len(chunks) > MOST_PARTS:
@@ -128,7 +131,8 @@ def _png_chunks(content: bytes) -> Iterator[tuple[bytes, bytes]]:
 def _jpeg_size(content: bytes) -> tuple[int, int]:
     """Return the width and height of a JPEG image.
 
-    Raises ValueError for damaged segments, for too many segments or scans, and as `_frame_size` does.
+    Raises ValueError if the image is damaged, has too many segments or scans, or has content after its end.
+    Also raises ValueError as `_frame_size` does.
     """
     at, size, scans = len(_JPEG), None, 0
     for _ in range(MOST_PARTS):

@@ -265,7 +265,7 @@ def found_map(name: str, digest: str | None = None, board: Board | None = None) 
 
     If `board` is given, the result is `board`. Otherwise `name` must be a map that untrusted users may choose
     (`check_open_map`). `digest` is the map's digest in the saved game or text, or its first 16 hex digits.
-    Raises MapError if there is no such map, or if the map has another digest.
+    Raises MapError if there is no such map, or if the digest of the map differs from `digest`.
     """
     if board is None:
         try:
@@ -482,7 +482,7 @@ def _all_or_none(
 def _colour(table: TomlTable) -> str | None:
     colour = table.text("colour", default=None)
     if colour is not None and not COLOUR.fullmatch(colour):
-        raise table.error(f"{shortened(colour)} is not a colour like '#8fa3c7' (lower-case digits)", "colour")
+        raise table.error(f"{shortened(colour)} is not a colour like '#8fa3c7', in lower case", "colour")
     return colour
 
 
@@ -559,7 +559,7 @@ def _missions(file: TomlTable, continents: tuple[str, ...], territories: int) ->
     missions = tuple(m for table in tables for m in _mission(table, continents, territories))
     if len(missions) > types.MAX_MISSIONS:
         raise file.error(
-            f"{len(missions)} missions, destroy missions included; at most {types.MAX_MISSIONS} are allowed"
+            f"{len(missions)} missions, including destroy missions; at most {types.MAX_MISSIONS} are allowed"
         )
     return missions
 

@@ -406,7 +406,10 @@ def _known(options: Mapping[str, Any], beside: tuple[str, ...] = ()) -> dict[str
 
 
 def _changes(profile: str, rules: Rules, given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the options that a profile changes in the rules of a preset, except the `given` options."""
+    """Return the new values of the options that a profile changes, except the options in `given`.
+
+    `rules` are the rules of a preset with the options in `given`.
+    """
     if not isinstance(profile, str) or profile not in PROFILES:
         names = _listed(PROFILES, ", ")
         raise ValueError(
@@ -506,9 +509,9 @@ def is_dealt(mission: Any, rules: Rules) -> bool:
 
 
 def _check_objectives(rules: Rules, board: Any) -> None:
-    """Raise ValueError unless the map has enough Objectives to lay out and to win.
+    """Raise ValueError unless the map has enough Objectives for the layout and for a victory.
 
-    RULES 9.1 and 9.3 give the number of Objectives to lay out, and RULES 9.7 the number to win.
+    RULES 9.1 and 9.3 give the number of Objectives to lay out. RULES 9.7 gives the number needed to win.
     """
     if rules.objectives is None:
         return

@@ -19,7 +19,7 @@ Records = npt.NDArray[Any]  # structured array; the fields of an element are att
 
 
 class Tables(NamedTuple):
-    """A map and rules as arguments of the kernels: two arrays of one record each."""
+    """A map and rules: two arrays of one record each for kernels, the size class and the action numbers."""
 
     board: Records
     rules: Records

@@ -103,7 +103,10 @@ class TomlTable:
         return TomlTable(self.file, self._inside(key), values)
 
     def tables(self, key: str, most: int) -> "list[TomlTable]":
-        """Return the list of at most `most` inner tables at a key, empty if the key is missing."""
+        """Return the inner tables in the list at a key, or an empty list if the key is missing.
+
+        Also raises MapError if the list has more than `most` tables.
+        """
         header = f"[[{self._inside(key)}]]"
         values = self.get(key, list, f"a list of tables {header}", [])
         if len(values) > most:

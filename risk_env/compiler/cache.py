@@ -40,8 +40,8 @@ def cache_directory(folder: Path, module: str) -> str | None:
 def cache_root() -> Path | None:
     """Return the folder that contains all cache folders.
 
-    The result is the folder that the user has chosen, or else the first default root that only this user can
-    write to. If this process cannot write to such a folder, warn once and return None.
+    The result is the folder that the user has chosen, or else the first default folder (`_usual_roots`) that
+    only this user can write to. If this process can write to no such folder, it warns once and returns None.
     """
     chosen = os.environ.get("RISK_ENV_CACHE_DIR") or os.environ.get("NUMBA_CACHE_DIR")
     for root in [Path(chosen)] if chosen else _usual_roots():
@@ -57,9 +57,9 @@ def cache_root() -> Path | None:
 
 
 def _usual_roots() -> list[Path]:
-    """Return the default roots of cache folders, in order of preference.
+    """Return the default folders for `cache_root`, in order of preference.
 
-    The first root is in the user's cache folder, if the user has a home folder. The last root is in the
+    The first folder is in the user's cache folder, if the user has a home folder. The last folder is in the
     folder of temporary files.
     """
     user = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")

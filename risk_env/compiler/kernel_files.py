@@ -1,8 +1,9 @@
 """Cache files of compiled code. If a file cannot be read, the code is compiled again.
 
 A file contains the code of one entry point for one list of argument types: a checksum, then a pickle. The
-checksum detects truncated and damaged files. A signature is not necessary, because only this user can write
-to the folder (`cache`). In plain mode (`mode.PLAIN`) Numba writes the files, without a checksum.
+checksum detects truncated and damaged files. A cryptographic signature is not necessary, because only
+this user can write to the folder (`cache`). In plain mode (`mode.PLAIN`), Numba writes the files, without a
+checksum.
 """
 
 import glob
@@ -67,7 +68,7 @@ class KernelFiles:
 
 
 class GuardedCache:
-    """Numba's cache of an entry point. Errors of the cache are reported once and never end the process."""
+    """Numba's cache of an entry point. Errors of the cache files are reported once and not raised."""
 
     def __init__(self, cache: Any) -> None:
         self._cache = cache
@@ -115,7 +116,7 @@ def guard(entry: Any) -> None:
 def lacks_code(entry: Any) -> bool:
     """Return True if the cache contains no compiled code of an entry point yet.
 
-    An entry point without a cache lacks no code: nothing could be saved.
+    For an entry point without a cache, the result is False, because its code cannot be saved.
     """
     cache = getattr(entry, "_cache", None)
     if not isinstance(cache, GuardedCache):

@@ -99,7 +99,7 @@ def rotate_blocks(blocks: int, size: int) -> Any:
 def rotate_every_other(size: int) -> Any:
     """Return the intrinsic with the arguments (words, first, field, down, up).
 
-    Of the `size` words from `words[first]` on, the intrinsic rotates the first, the third, ... (`_rotated`).
+    The intrinsic rotates (`_rotated`) the first, the third, ... of the `size` words from `words[first]` on.
     """
 
     @intrinsic

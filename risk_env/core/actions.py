@@ -159,7 +159,10 @@ def legal_amounts(game, rules, most):
 
 @inlined
 def amount_of(rules, choice, most):
-    """Return the number of troops that action `choice` of the AMOUNT block takes from `most` troops."""
+    """Return the number of troops for `choice`, an index into the AMOUNT block.
+
+    `most` is the number of available troops.
+    """
     if choice == ALL_OF_THEM:
         return most
     if choice == HALF:

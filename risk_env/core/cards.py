@@ -223,7 +223,10 @@ def trade_set(game, board, rules):
 
 @kernel
 def mark_bonus(game, rules):
-    """Mark the player's territories on picked cards, if they may get two extra troops (RULES 5.4, 10.3)."""
+    """Mark the territories that may get two extra troops for the picked set (RULES 5.4, 10.3).
+
+    The picked cards show these territories, the current player holds them, and each has room for a troop.
+    """
     paid = rules.occupied_bonus == OccupiedBonus.ONCE_A_TURN and game.bonus_paid
     for w in range(len(game.bonus)):
         shown = game.picked[w] & game.owned[game.turn, w]

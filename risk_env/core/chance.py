@@ -95,7 +95,7 @@ def write_dice(rolled, dice, outcome):
 def draw_card(game, seat):
     """Give a random card of the deck to a seat (RULES 2.4).
 
-    If the deck is empty, the discard pile is shuffled into it first. If both are empty, nothing happens.
+    If the deck is empty, the discard pile first becomes the deck. If both are empty, nothing happens.
     """
     if size(game.deck) + int64(game.deck_wilds) == 0:
         shuffle_discards(game)

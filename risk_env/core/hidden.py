@@ -94,7 +94,10 @@ def begin_draft_again(game, board, rules):
 
 @kernel
 def redraw_hands(game, rules, seat):
-    """Move the unknown cards of the other hands into the deck, and deal each hand as many new cards."""
+    """Replace the unknown cards of the other hands with cards drawn from the deck.
+
+    The unknown cards of all these hands go back into the deck before new cards are drawn.
+    """
     counts = 0
     for other in range(rules.num_players):
         if other != seat:
@@ -153,7 +156,7 @@ def redraw_missions(game, board, rules, seat):
 
 @kernel
 def redraw_headquarters(game, rules, seat):
-    """Pick new headquarters for each other seat that has picked a headquarters (RULES 7.1)."""
+    """Redraw the headquarters of all seats except `seat` that have chosen a headquarters (RULES 7.1)."""
     for other in range(rules.num_players):
         place = int(game.headquarters[other])
         if other != seat and place != NOWHERE:

@@ -163,7 +163,7 @@ def encode_count(count):
 
 @inlined
 def encode_limit(left):
-    """Return the code of the number left until a limit, or the highest code if there is no limit."""
+    """Return the code of a number of rolls or rounds left, or the highest code if there is no limit."""
     return MOST_CODE if left > UNLIMITED // 2 else encode_count(left)
 
 
@@ -318,7 +318,7 @@ def observe_star_marks(game, rules, seat, observation):
 
 @kernel
 def observe_seats(game, rules, seat, observation):
-    """Write the living players, the size of each hand, and the set-up troops that each player has left."""
+    """Write the living players, and each player's number of cards and number of set-up troops left."""
     for other in range(rules.num_players):
         k = seen_from(rules, seat, other)
         if is_alive(game, other):
@@ -360,7 +360,7 @@ def observe_army(game, rules, seat, army, troops, observation):
 
 @kernel
 def observe_continent(game, board, rules, seat, observation, continent):
-    """Write the holder of a continent, and the number of territories in it that `seat` holds."""
+    """Write the holder of a continent, and the number of the continent's territories that `seat` holds."""
     own = common(board.continent_members[continent], game.owned[seat])
     holder = 0
     for owner in range(rules.num_armies):

@@ -143,7 +143,7 @@ def apply(game, board, rules, action):
 
 @inlined
 def chosen_amount(rules, action, most):
-    """Return the number of troops that an AMOUNT action takes from `most` troops."""
+    """Return the number of troops for an AMOUNT action. `most` is the number of available troops."""
     return amount_of(rules, action - int64(rules.amount_0), most)
 
 

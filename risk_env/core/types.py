@@ -266,8 +266,8 @@ def board_dtype(sizes: SizeClass) -> np.dtype[Any]:
     return packed(
         [
             ("everywhere", np.uint64, (TW,)),  # (TW,) all territories of the map
-            ("targets", np.uint64, (T, TW)),  # (T, TW) territories adjacent to each territory
-            ("sources", np.uint64, (T, TW)),  # (T, TW) territories that each territory is adjacent to
+            ("targets", np.uint64, (T, TW)),  # (T, TW) territories to which each territory has a border
+            ("sources", np.uint64, (T, TW)),  # (T, TW) territories that have a border to each territory
             ("continent_members", np.uint64, (C, TW)),  # (C, TW) territories of each continent
             ("symbol_cards", np.uint64, (3, TW)),  # (3, TW) cards of each Symbol
             ("two_stars", np.uint64, (TW,)),  # (TW,) cards with two stars

@@ -112,10 +112,10 @@ def start_lanes(games, boards, rules, lanes, seeds):
 def step_lanes(records, results, ends, episodes, views, is_full_step, lanes, actions, share):
     """Play legal `actions`, int64 (N,), in `lanes`, and write the results of each seat.
 
-    A full step (`is_full_step`) steps all lanes in order. It first checks all actions, and does nothing and
-    returns False if an action is illegal. A full step also writes the end of a game (`write_final`), begins
-    the next game (with autoreset), and writes the next decision (`write_views`). A full step does this
-    lane by lane, while the lane's game is in the processor's cache.
+    A full step (`is_full_step`) steps all lanes in order. A full step first checks all actions. If an action
+    is illegal, the kernel does nothing and returns False. A full step also writes the end of
+    a game (`write_final`), begins the next game (with autoreset), and writes the next decision
+    (`write_views`). A full step does this lane by lane, while the lane's game is in the processor's cache.
 
     Unless `share.thread` is ALONE, other threads make the same call and share the lanes of a full step
     (`work_stealing`). A helper thread then waits in the kernel for further full steps.
@@ -221,9 +221,9 @@ def fetch_lane(lane, games, is_full_step, views):
 
 @inlined
 def step_game(game, board, rules, action, lane, results):
-    """Play a legal action, write the results of seats that end, and return True if the game is over.
+    """Play a legal action, and return True if the game is over.
 
-    If the game is already over, no action is played.
+    Also write the results of seats whose episodes end. If the game is already over, no action is played.
     """
     was_over = game.phase == Phase.OVER
     dead = seats_marked(game.death)
@@ -240,9 +240,9 @@ def step_game(game, board, rules, action, lane, results):
 
 @kernel
 def write_rewards(game, board, rules, dead_before, kind, rewards, terminated, truncated):
-    """Write the rewards of seats that end (docs/batch.md).
+    """Write the rewards of the seats whose episodes end (docs/batch.md).
 
-    A seat ends when it is eliminated. All other seats end with the game.
+    The episode of a seat ends when the seat is eliminated or the game is over.
     """
     over = game.phase == Phase.OVER
     for seat in range(rules.num_players):
@@ -257,7 +257,7 @@ def write_rewards(game, board, rules, dead_before, kind, rewards, terminated, tr
 
 @kernel
 def reward_of(game, board, rules, seat, kind):
-    """Return the reward of a seat that ends.
+    """Return the reward of a seat whose episode ends.
 
     The winner gets 1, and any other seat -1 / (P - 1). With PLACEMENT_REWARD, rewards go from 1 (first place)
     down to -1 (last place) in even steps.

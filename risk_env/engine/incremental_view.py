@@ -246,7 +246,7 @@ def rotation(rules, places):
 
 @inlined
 def rewrite_continents(board, seat, holders, cache, observation):
-    """Rewrite the holder of each continent, and the number of territories in it that `seat` holds.
+    """Rewrite the holder of each continent, and the number of the continent's territories that `seat` holds.
 
     Byte k of `holders` is the new code for the holder whose old code is k.
     """

@@ -2,7 +2,7 @@
 
 A step works through a batch row by row. A small batch stays in the caches from one step to the next. The rows
 of a larger batch come from memory. If threads share a batch, a row may come from the cache of another
-processor, whose thread read the row to choose an action. The kernels prefetch the next row while they work on
+core, where a thread read the row to choose an action. The kernels prefetch the next row while they work on
 the current row, which hides most of the waiting time.
 """
 

@@ -95,7 +95,7 @@ def write_floats(codes, scales, observation):
 
 @inlined
 def write_mask(game, mask):
-    """Write each legal action as 1 and each other action as 0.
+    """Write 1 for every legal action, and 0 for every other action.
 
     Actions are written 64 at a time, then the rest one by one.
     """

@@ -67,10 +67,10 @@ def lane_arguments(
     `preset` is the name of a preset, with `options` of `Rules.preset`, or a `Rules` object. The profile is
     "fast" unless `profile` names another profile (RULES 12.1). `opponents` is one player for all other seats,
     of any kind (`players.find_player`), or a list of players. `opponent_order` seats the list "clockwise"
-    from the learner, or "shuffled" for each game. With "drawn", each other seat gets a random player from the
-    list. With `seat=None`, the learner has the next seat in each new game. `illegal_action="random"` is for
-    learners without masks: a random legal action replaces an illegal action, and `info["replaced"]` is True.
-    docs/gymnasium.md describes the other arguments.
+    from the learner, or "shuffled" for each game. With "drawn", every other seat gets a random player from
+    the list. With `seat=None`, the learner has the next seat in each new game. `illegal_action="random"` is
+    for learners without masks: a random legal action replaces an illegal action, and `info["replaced"]` is
+    True. docs/gymnasium.md describes the other arguments.
     """
     return {
         "rules": rules_from(preset, options, FAST, make_lanes, lane_arguments, environment),
@@ -155,7 +155,9 @@ class RiskEnv(gymnasium.Env[Any, np.int64]):
         if position is not None:
             self.lanes.place(0, position)
             if self.lanes.ended[0]:
-                raise ValueError("position: the learner has no decision in this game")
+                raise ValueError(
+                    "position: the learner has no decision in this game; choose another position"
+                )
         self._is_running = True
         if self.render_mode == "human":
             self.render()
@@ -164,7 +166,8 @@ class RiskEnv(gymnasium.Env[Any, np.int64]):
     def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
         """Play an action, then let all other seats play until the learner must act or the episode ends.
 
-        Raises IllegalAction for an illegal action, and ResetNeeded if the game has ended or has not begun.
+        Raises IllegalAction for an illegal action, unless `illegal_action` is "random". Raises ResetNeeded if
+        the game has ended or has not begun.
         """
         if not self._is_running:
             raise gymnasium.error.ResetNeeded("step: the game has ended or has not begun; call reset() first")
@@ -293,8 +296,9 @@ class RiskVectorEnv(VectorEnv[Any, Any, Any]):
         """Play the learners' actions, int (N,), then let all other seats play.
 
         Each lane stops when the learner of the lane must act. Returns the observations, rewards float64 (N,),
-        terminated and truncated bool (N,), and the info. Raises IllegalAction for an illegal action. With
-        `AutoresetMode.DISABLED`, raises ResetNeeded if the game of a lane has ended.
+        terminated and truncated bool (N,), and the info. Raises IllegalAction for an illegal action, unless
+        `illegal_action` is "random". With `AutoresetMode.DISABLED`, raises ResetNeeded if the game of a lane
+        has ended.
         """
         lanes = self.lanes
         self._step_lanes(np.asarray(actions))

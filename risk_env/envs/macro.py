@@ -41,7 +41,7 @@ class MoveVector(SingleSeatVector):
         super()._make_arrays()
         self.amounts = np.zeros(self.num_lanes, np.int8)  # (N,) index in NAMED_AMOUNTS of the last amount
         self._blocks = self.batch.tables.space.blocks
-        # (MANY + 1,): index in the AMOUNT block of half of r troops, or of "all" for r = 1
+        # (MANY + 1,): index in the AMOUNT block, by number of available troops: half, or "all" for one troop
         self._halves = np.full(MANY + 1, ALL_OF_THEM)
         for most in range(2, MANY + 1):
             amount, _ = first_amount(most // 2, most)

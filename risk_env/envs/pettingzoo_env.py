@@ -165,7 +165,7 @@ class raw_env(pettingzoo.AECEnv[str, Observation, int | None]):
     def _new_game(self, position: str | None, seed: int, episode: int) -> Game:
         game = Game(self.rules, self.board, seed, episode=episode, position=position)
         if game.is_over:
-            raise ValueError("position: the game is over")
+            raise ValueError("position: the game is over; give a position before the end of a game")
         return game
 
     def _begin(self, game: Game) -> None:

@@ -70,7 +70,7 @@ class SingleSeatVector:
     `seat` is the learners' seat in every game. With `seat=None`, each learner has the next seat in each new
     game, and lanes begin at different seats. `opponents` is one player for all other seats, or a list.
     `opponent_order` seats a list of P - 1 players `"clockwise"` from the learner or `"shuffled"` in each
-    game. With `"drawn"`, each other seat gets a random player from a list of any length.
+    game. With `"drawn"`, every other seat gets a random player from a list of any length.
     `illegal_action="random"` is for learners without masks: a random legal action replaces an illegal action.
     `start_at` sets the start positions of games.
     """
@@ -112,7 +112,7 @@ class SingleSeatVector:
         self._arguments = (rules, self.board, num_lanes, opponents)
         self._options: dict[str, Any] = {"seat": seat, "opponent_order": opponent_order, "reward": reward}
         self._options |= {"observation": observation, "illegal_action": illegal_action}
-        self._mask: Array = np.asarray(self.batch.action_mask)  # lent by the batch
+        self._mask: Array = np.asarray(self.batch.action_mask)  # a view of the batch's buffer
         self._is_interrupted = False  # true if `step`, `reset` or `place` has begun and not ended
         self.start_at(None)
         self._make_arrays()
@@ -170,10 +170,11 @@ class SingleSeatVector:
     def step(self, actions: Array, lanes: Array | None = None) -> None:
         """Play the learners' `actions`, int (N,), then let all other seats play until each learner must act.
 
-        Only `lanes`, int64 (k,), are stepped (None: all lanes). The games in other lanes do not change. An
-        illegal action raises IllegalAction, and no lane is stepped. The step writes reward, terminated,
-        truncated, ended and, in lanes that ended, the final fields. Without `autoreset`, a lane that has
-        ended needs a reset. If an opponent's error has interrupted a step, all lanes need a reset.
+        Only `lanes`, int64 (k,), are stepped (None: all lanes). The games in other lanes do not change. With
+        `illegal_action="raise"`, an illegal action raises IllegalAction, and no lane is stepped. The step
+        writes reward, terminated, truncated, ended and, in lanes that ended, the final fields. Without
+        `autoreset`, a lane that has ended needs a reset. If an opponent's error has interrupted a step, all
+        lanes need a reset.
         """
         if self._is_interrupted:
             raise RuntimeError("step: an error interrupted the previous step; call reset() first")

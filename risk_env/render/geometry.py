@@ -110,7 +110,7 @@ def _crossing(drawing: Drawing, source: int, target: int) -> list[Path]:
 
 
 def _nearest(drawing: Drawing, source: int, target: int) -> tuple[Point, Point]:
-    """Return the nearest pair of points: one point of each territory's outline.
+    """Return the nearest pair of outline points: one of the source and one of the target.
 
     If several pairs have the same distance, return the first pair.
     """
@@ -194,7 +194,7 @@ def hatching(rings: tuple[Ring, ...], slope: tuple[int, int], gap: float) -> tup
 
 
 def _intersections(rings: Iterable[Sequence[Point]], height: float) -> list[float]:
-    """Return the x coordinates, ascending, at which rings cross a horizontal line. Their count is even."""
+    """Return the x coordinates, ascending, at which rings cross a horizontal line: an even number."""
     return sorted(
         a[0] + (height - a[1]) * (b[0] - a[0]) / (b[1] - a[1])
         for ring in rings

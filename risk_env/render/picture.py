@@ -358,7 +358,7 @@ def _along(start: Point, angle: float, length: float) -> Point:
 
 
 def darker(colour: str, tenths: int = 6) -> str:
-    """Return a colour with `tenths` tenths of its brightness."""
+    """Return a colour with `tenths` tenths of the brightness of `colour`."""
     return "#" + "".join(f"{int(colour[i : i + 2], 16) * tenths // 10:02x}" for i in (1, 3, 5))
 
 

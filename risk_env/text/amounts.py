@@ -27,7 +27,7 @@ def room(troops: int, max_troops: int | None) -> int:
 
 
 def first_amount(wanted: int, most: int) -> tuple[str, int]:
-    """Return the legal amount to choose first, as text, and the number of troops that remain afterwards.
+    """Return the legal amount to choose first, as text, and the number of troops still wanted afterwards.
 
     The player wants to place or move `wanted` of `most` troops. If `wanted` is `most` or more, the amount is
     "all". Raises ValueError if `wanted` is below 1.

@@ -209,7 +209,7 @@ def _names(places: Iterable[int], board: Board) -> str:
 
 
 class Position:
-    """A record whose fields are in range, the rules, the map, and methods that several checks use.
+    """A record with all fields in range, together with the rules, the map, and methods for several checks.
 
     `games` is an array of one record.
     """
@@ -273,7 +273,8 @@ def missing_options(rules: Rules, needs: str) -> str:
 def due_trade(p: Position) -> Trade:
     """Return the reason for a trade (RULES 3.3.2, 5.3).
 
-    A trade is obligatory after an elimination, and with five or more cards at the start of the turn.
+    A trade is obligatory with five or more cards at the start of the turn. A trade is also obligatory after
+    an elimination that leads to a hand of six or more cards.
     """
     if p.rules.deck == "star" or p.phase not in (Phase.TRADE, Phase.BONUS):
         return Trade.FREE
@@ -489,7 +490,7 @@ def _territories(p: Position) -> Reasons:
 
 
 def _seats(p: Position) -> Reasons:
-    """Check that eliminated seats own nothing, and that living seats own a territory (RULES 3.3).
+    """Check that eliminated seats own nothing, and living seats own a territory after set-up (RULES 3.3).
 
     The seat whose turn it is must be alive.
     """
@@ -526,9 +527,9 @@ def _the_end(p: Position) -> Reasons:
 
 
 def _setup(p: Position) -> Reasons:
-    """Check that every army has its starting troops, and room for them (RULES 4.2).
+    """Check that every army has its starting troops, on the board or still to be placed (RULES 4.2).
 
-    The troops are on the board or still to be placed.
+    There must be room for the troops still to be placed.
     """
     if not p.is_setup:
         return

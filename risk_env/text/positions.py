@@ -78,7 +78,7 @@ def check_same_rules(given: Rules, rules: Rules) -> None:
         if option != "max_rounds" and getattr(given, option) != getattr(rules, option)
     ]
     if other:
-        raise ValueError(f"position: its rules differ from the rules of this game: {', '.join(other)}")
+        raise ValueError(f"the rules of the position differ from the rules of this game: {', '.join(other)}")
 
 
 def from_text(text: str, board: Board | None = None) -> tuple[Rules, Board, npt.NDArray[Any]]:
@@ -482,7 +482,7 @@ def _number(low: int, high: int) -> Form:
 
 
 def _word(values: dict[str, Any]) -> Form:
-    """Return the text form of the values in `values`, a dict of the words that stand for the values.
+    """Return the text form of the values in `values`, a dict from the words for the values to the values.
 
     A text may be in upper or lower case, and may have underscores instead of spaces.
     """

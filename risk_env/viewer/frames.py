@@ -67,7 +67,7 @@ class Frames:
         return {"hand": hand_of(records, self._seat, self._tables), **numbers}
 
     def _income(self, records: Any, seat: int) -> int:
-        """Return the troops that a seat would get at the start of its turn, without cards (RULES 3.1)."""
+        """Return the number of troops due to a seat at the start of a turn, before any cards (RULES 3.1)."""
         self._scratch[:] = records
         self._scratch["turn"] = seat
         entry.begin_draft_of_turn(self._scratch, 0, self._tables.board, self._tables.rules)

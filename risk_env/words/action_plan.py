@@ -484,7 +484,8 @@ class ActionPlan:
 def fallback_action(game: Any) -> int:
     """Return the action for a seat without a legal answer: `done` if legal, otherwise the last legal action.
 
-    The last legal action places all troops at once, rolls the most dice, or picks the last territory or card.
+    The last legal action places or moves all troops at once, starts a blitz, rolls the most dice, or chooses
+    the last territory or card.
     """
     legal = game.legal_actions()
     return game.tables.space.done if game.tables.space.done in legal else int(legal[-1])

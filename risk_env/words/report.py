@@ -47,9 +47,9 @@ _star_troops = getattr(star_troops, "py_func", star_troops)
 class Style(NamedTuple):
     """The length of a report."""
 
-    attacks: int  # number of attacks with odds, the likeliest first
-    threats: int  # number of the reader's territories under threat
-    names: int  # number of names in a list of conquests or choices
+    attacks: int  # maximum number of attacks with odds, the likeliest first
+    threats: int  # maximum number of the reader's territories under threat
+    names: int  # maximum number of names in a list of conquests or choices
     has_borders: bool  # True if the report lists the borders of the whole map
     has_help: bool  # True if the report explains how to answer
 
@@ -177,7 +177,7 @@ class _Report:
         return f"{len(held)}/{troops}/{self.state.hand_sizes[seat]}/{due}"
 
     def continents(self) -> list[str]:
-        """Return a line for each continent: the bonus, the main owner, and all territories by owner."""
+        """Return a line for each continent: the bonus, any majority owner, and all territories by owner."""
         return [self._continent(number, members) for number, members in enumerate(self.board.members_of)]
 
     def _continent(self, number: int, members: Sequence[int]) -> str:
@@ -263,7 +263,7 @@ class _Report:
     # -------------------------------------------------------------------------------- what happened
 
     def news(self) -> list[str]:
-        """Return the line about the other seats' actions since the reader's last turn."""
+        """Return the line about the changes since the reader's last turn, if the reader has had a turn."""
         if self.before is None:
             return []
         told = [

@@ -127,7 +127,8 @@ def _read_continents(root: Element, territories: NameIndex, draft: MapDraft, rep
             if draft.territories[territory].continent >= 0:
                 other = draft.continents[draft.territories[territory].continent].name
                 shown = shortened(territories.names[territory])
-                report.left_out(f"{what} shares {shown} with {other!r}", "the first continent keeps it")
+                instead = f"the territory stays in {other!r}"
+                report.left_out(f"{what} shares {shown} with {other!r}", instead)
             else:
                 draft.territories[territory].continent = number
 

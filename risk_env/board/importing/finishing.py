@@ -1,6 +1,6 @@
 """Checks of a draft, and the decisions that complete the draft.
 
-Problems are collected in a `Report`, so that one error can list them all.
+Problems are collected in a `Report`, so that one error can list all problems.
 """
 
 from collections import Counter
@@ -235,7 +235,7 @@ def _scale(draft: MapDraft) -> str:
 def _scale_to_picture(draft: MapDraft, picture: MapPicture, width: int) -> str:
     """Scale the picture and the centres to a drawing of at most this width.
 
-    Return "", or the reason why the centres cannot be used.
+    Returns "", or the reason why the centres cannot be used.
     """
     outside = [t.name for t in draft.territories if t.centre is not None and not _is_on(picture, t.centre)]
     if outside:
@@ -254,7 +254,7 @@ def _is_on(picture: MapPicture, point: tuple[float, float]) -> bool:
 def _scale_to_points(draft: MapDraft, points: list[tuple[float, float]], width: int) -> str:
     """Scale the centres to a drawing whose longer side is `width`, with a margin around the centres.
 
-    Return "", or the reason why the centres cannot be used.
+    Returns "", or the reason why the centres cannot be used.
     """
     low_x, low_y = (min(point[axis] for point in points) for axis in (0, 1))
     extent = max(max(x - low_x for x, _ in points), max(y - low_y for _, y in points))

@@ -117,9 +117,9 @@ def _draft_of(text: str, cards: str | None, name: str, report: Report) -> MapDra
 
 
 def decoded(content: bytes, what: str, report: Report) -> str:
-    """Return the text of a file in UTF-8, or else in Windows-1252.
+    """Decode the content of a file as UTF-8, or else as Windows-1252.
 
-    Raises ValueError for any other content.
+    `what` names the file in the report. Raises ValueError for any other content.
     """
     try:
         return text_of(content)
