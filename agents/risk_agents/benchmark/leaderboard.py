@@ -65,7 +65,7 @@ class LeaderboardEntry(NamedTuple):
 
     @property
     def mean_of_own(self) -> float:
-        """Mean score over the tracks of the file; training tracks count only in a file of training tracks."""
+        """Mean score over the tracks of the file; training tracks count only if there are no other tracks."""
         general = [track.name for track in self.header.tracks if track.training_decisions is None]
         scores = [self.scores[name].score.value for name in general or self.scores]
         return sum(scores) / len(scores)

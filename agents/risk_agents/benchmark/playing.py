@@ -68,9 +68,9 @@ def default_path(agent: NamedAgent) -> Path:
 def playable(
     agent: NamedAgent, tracks: Sequence[Track], decisions: str = ""
 ) -> tuple[list[Track], dict[str, str]]:
-    """Return the tracks that an agent can play, and the reason for each other track, by title.
+    """Return the playable tracks, and the reasons why the agent cannot play the other tracks, by title.
 
-    `decisions` is the number of decisions in the training of the agent, as a text ("": unknown). Raises
+    `decisions` is the number of decisions in the training of the agent, as a string ("" if unknown). Raises
     ValueError if the agent can play no track.
     """
     refused: dict[str, str] = {}

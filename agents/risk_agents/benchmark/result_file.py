@@ -291,7 +291,7 @@ def _checked_tracks(facts: dict[str, Any]) -> tuple[Track, ...]:
 
 
 def check_registered(agent: Mapping[str, Any]) -> None:
-    """Raise ValueError unless `registered` is true if and only if a registered agent has the agent's name."""
+    """Raise ValueError if `registered` states incorrectly whether an agent of this name is registered."""
     name, is_name = agent["name"], bots.is_registered(agent["name"])
     if agent["registered"] and not is_name:
         raise ValueError(f"agent: {shortened(name)} is not registered in this installation")

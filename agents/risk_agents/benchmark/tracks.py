@@ -102,7 +102,7 @@ class Track:
     def check_training(self, decisions: str) -> None:
         """Raise ValueError unless an agent that was trained on this number of decisions may play the track.
 
-        `decisions` is the text of `--decisions`, "" if it was not given.
+        `decisions` is the text of `--decisions`, or "" if the option is not given.
         """
         most = self.training_decisions
         if most is not None and not (re.fullmatch("[0-9]{1,15}", decisions) and int(decisions) <= most):

@@ -291,7 +291,7 @@ def encode_owners(game, board, rules, seat, owners, column, count, work):
 
 @kernel
 def encode_continents(board, players, column, count, work):
-    """Write each seat's share of every continent, in the order of turns; return the number of features."""
+    """Write the features of continents: shares of all seats, and safety; return the number of features."""
     for place in range(players):
         for continent in range(board.num_continents):
             held, members = work[HELD, place * CONTINENTS + continent], work[SIZE, continent]

@@ -44,7 +44,7 @@ def choose(games, boards, rules, lanes, randoms, memory, actions):
 
 @kernel
 def break_threats(game, board, rules, seat, memory, seen):
-    """Return the action in the current phase: that of `hunt`, a response to threats, or that of `grow`."""
+    """Return the action in the current phase: the action of `hunt` or `grow`, or a response to threats."""
     action = hunt(game, board, rules, seat, memory, seen)
     if action != NONE:
         return action

@@ -283,7 +283,7 @@ def _config(wanted: dict[str, Any], level: str | None) -> TournamentConfig:
     agents = split_agents(wanted["agents"])
     if wanted["against"] is not None:
         if len(agents) != 1:
-            raise ValueError(f"--agents names {len(agents)} agents; with --against it must name exactly one")
+            raise ValueError(f"--agents names {len(agents)} agents; with --against, give exactly one agent")
         agents.append(wanted["against"])
     names = ("seed", "time_limit", "fresh", "game_time", "fixed_seats", "copies", "record", "luck")
     options = {name: wanted[name] for name in names}

@@ -164,7 +164,7 @@ class PlayerPool:
         )
 
     def host(self, agent: int, seat: int) -> Host:
-        """Return the running host of an agent, after the agent at `seat` has had a chance to prepare."""
+        """Let the agent prepare for `seat`, and return the agent's running host."""
         if agent not in self._hosts or not self._hosts[agent].is_alive:
             self._hosts[agent] = self._started(agent)
         self._hosts[agent].prepare(seat)

@@ -88,7 +88,10 @@ def _analyse(payoffs: Floats) -> tuple[Floats, Floats, Floats]:
 
 
 def with_intervals(values: Floats) -> tuple[Estimate, ...]:
-    """Return the first row of `values`, float (1 + samples, K), with intervals from the other rows."""
+    """Return estimates from the first row of `values`, with 95 % intervals from the other rows.
+
+    `values` is float (1 + samples, K).
+    """
     return tuple(estimates(values[0], np.quantile(values[1:], (0.025, 0.975), axis=0).T))
 
 

@@ -38,7 +38,7 @@ class Analysis:
 
     def __init__(self) -> None:
         self._analyst = Analyst()
-        # `_thinking` sends requests to the analyst, `_playing` plays moves and computes odds
+        # `_thinking` sends requests to the analyst; `_playing` plays moves and computes odds
         self._thinking, self._playing = (BoundedThreads(1, MOST_WAITING) for _ in range(2))
         self._agents: list[str] | None = None
 

@@ -109,14 +109,14 @@ class Lobby:
         return {"agents": agents(), "refused": refused, "players": game.num_players}
 
     async def begin(self, wish: Any) -> tuple[str, Setting]:
-        """Begin a game, and return its name and its setting.
+        """Begin a game; return the game's name and setting.
 
         Raises ValueError with the reason if the request is not valid, or if the game cannot be saved.
         """
         return await self._start(partial(self._setting, wish))
 
     async def first(self) -> tuple[str, Setting]:
-        """Begin the first game of a new player, and return its name and its setting."""
+        """Begin the first game of a new player; return the game's name and setting."""
         return await self._start(_first_game)
 
     async def again(self, name: str, token: str) -> tuple[str, Setting]:
@@ -156,7 +156,7 @@ class Lobby:
             self._deleted.discard(name)
 
     async def _start(self, make_setting: Callable[[], Setting]) -> tuple[str, Setting]:
-        """Begin a game with the setting that `make_setting()` returns; return its name and its setting.
+        """Begin a game with the setting that `make_setting()` returns; return the game's name and setting.
 
         Raises ValueError if the game cannot begin or cannot be saved.
         """

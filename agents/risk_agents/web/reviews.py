@@ -36,7 +36,7 @@ class Reviews:
     async def of(self, name: str, table: BrowserTable) -> dict[str, Any]:
         """Return {"review": ...} for a game, or {"waiting": true} while the review is computed.
 
-        The first call begins the computation. Raise Refused if the game is not over, and ValueError with the
+        The first call begins the computation. Raises Refused if the game is not over, and ValueError with the
         reason if the computation failed.
         """
         if not table.game.is_over:
