@@ -265,8 +265,8 @@ def _verified(
 ) -> tuple[dict[Path, bool], list[tuple[Path, str]]]:
     """Play all games of all files again; return the verified files, and the other files with their problems.
 
-    The value of a verified file is True if the actions of its agent were compared too. Raises ValueError if
-    no file is verified.
+    In the dict of verified files, a value is True if the actions of the file's agent were compared too.
+    Raises ValueError if no file is verified.
     """
     verified: dict[Path, bool] = {}
     refused: list[tuple[Path, str]] = []

@@ -75,7 +75,7 @@ def read_folder(folder: str | Path) -> list[Path]:
     """Return the result files in a folder.
 
     Raises NotADirectoryError if the folder does not exist. Raises ValueError if the folder contains no result
-    file, or more than MOST_FILES.
+    file, or more than MOST_FILES result files.
     """
     if not Path(folder).is_dir():
         raise NotADirectoryError(f"there is no folder {str(folder)!r}")

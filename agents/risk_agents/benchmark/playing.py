@@ -141,7 +141,7 @@ def own_name(agent: Entrant) -> str:
 
 
 def _store(folder: Path, track: Track, config: TournamentConfig) -> Store:
-    """Open or create the store of the games on a map."""
+    """Open or create the store of a map's games; raise ValueError if the configuration has changed."""
     map_name = re.sub("[^A-Za-z0-9_]+", "-", config.map_source)
     path = folder / f"{track.title}-{map_name}.sqlite"
     if not path.exists():

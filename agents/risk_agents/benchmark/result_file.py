@@ -115,7 +115,7 @@ class RecordedGame:
 
 
 def label_on(track: Track, name: str) -> str:
-    """Return the label of the measured agent among the opponents of a track."""
+    """Return the label of the agent `name` on a track; add TESTED if an opponent has the same label."""
     return name + TESTED if name in {each.label for each in track.opponents} else name
 
 

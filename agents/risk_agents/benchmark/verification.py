@@ -46,7 +46,7 @@ class Verified(NamedTuple):
 
 
 def verify(path: str | Path, executor: WorkExecutor, progress: Progress = lambda games: None) -> Verified:
-    """Play all games of a result file again.
+    """Play all games of a result file again, and return the result of the verification.
 
     Raises ResultFileError at the first game, version or score that differs, and for a file that is not valid.
     """

@@ -175,7 +175,7 @@ def slot_of(slots, key):
 
 @kernel
 def find(keys, slots, key):
-    """Return the slot of a key, or the free slot where it belongs."""
+    """Return the slot of a key, or the free slot for the key if the table does not contain it."""
     slot = slot_of(slots, key)
     while slots[slot] >= 0 and keys[slots[slot]] != key:
         slot = (slot + 1) & (len(slots) - 1)

@@ -167,7 +167,7 @@ def battle_luck(game, board, rules, tools):
 
 @kernel
 def die_luck(game, board, rules, action, tools):
-    """Re-roll a die with an action, and return the luck of the new face (RULES 10.4)."""
+    """Play the action that re-rolls a die, and return the luck of the new face (RULES 10.4)."""
     attackers, defenders = troops_on(game, int64(game.source)), troops_on(game, int64(game.target))
     apply(game, board, rules, action)
     if max(attackers, defenders) > MOST_LEFT:
@@ -261,7 +261,7 @@ def luck_of_ends(board, rules, attackers, defenders, tools):
 def likely_ends(chances, most):
     """Return the smallest and the largest number of troops left whose probability is at least LEAST_CHANCE.
 
-    If there is none, return the likeliest number twice.
+    If no number of troops is that likely, return the likeliest number twice.
     """
     mode, low, high = most, most, 0
     for left in range(1, most + 1):

@@ -243,7 +243,7 @@ class Reviewer:
     # ---------------------------------------------------------------------------------- losses
 
     def _search(self, turn: RecordedTurn, budget: Budget, number: int) -> Candidate | None:
-        """Compare a turn with all plans. Return None if the seat made no decision.
+        """Compare a turn with all plans; return a candidate, or None if the seat made no decision.
 
         The first samples are used to choose FINALISTS plans. The plan that is best in one half of the other
         samples is compared with the played turn in the other half.

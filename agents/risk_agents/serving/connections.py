@@ -74,8 +74,8 @@ class Connections:
     def wait(self, protocol: Any) -> None:
         """Record that a connection waits for a request.
 
-        If too many connections wait, in total or from one address, close the connection of this group that
-        has waited longest.
+        If too many connections wait in total, close the connection that has waited longest. If too many
+        connections from one address wait, close the longest-waiting connection from this address.
         """
         network = self._open.get(protocol)
         if network is None:

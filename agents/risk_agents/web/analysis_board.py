@@ -116,7 +116,7 @@ def _check_choice(wish: dict[str, Any]) -> None:
 
 
 def _node(wish: dict[str, Any]) -> dict[str, Any]:
-    """Return the facts about a position for the analysis board.
+    """Return the facts about a position, or about the position after a move, for the analysis board.
 
     The map is included only if the request plays nothing, because an action does not change the map.
     """

@@ -51,7 +51,7 @@ class Reviews:
         return {"review": task.result()}
 
     def _begin(self, name: str, table: BrowserTable) -> None:
-        """Begin the computation of a review, and drop the oldest finished reviews above MOST_KEPT."""
+        """Begin the computation of a review, and drop the oldest finished reviews beyond MOST_KEPT."""
         finished = [other for other, task in self._tasks.items() if task.done()]
         for other in finished[: max(0, len(finished) - MOST_KEPT + 1)]:
             del self._tasks[other]
