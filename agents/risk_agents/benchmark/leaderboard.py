@@ -145,7 +145,7 @@ def _write_replays(page: Path, number: int, path: Path, count: int) -> list[tupl
             name = f"{number}-{game.track.title}-{place}.html"
             played = game.saved.replay(game.config.board)
             if not played.is_over:
-                raise SavedGameError(f"{game.saved.place}: the game is not over")
+                raise SavedGameError(f"{game.saved.place}: the game is not over after its last action")
             replay = played.replay(game.saved.players)
             with whole_file(folder / name) as fresh:
                 replay.save(fresh)

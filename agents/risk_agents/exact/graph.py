@@ -82,7 +82,7 @@ def check_small(rules: Rules, board: Board) -> None:
     if board.num_territories > MOST_TERRITORIES:
         raise ValueError(
             f"map={board.name!r} has {board.num_territories} territories: states can be listed for at most "
-            f"{MOST_TERRITORIES}"
+            f"{MOST_TERRITORIES} territories"
         )
     if sum(board.bonuses) + MIN_DRAFT >= 1 << DRAFT_BITS:
         raise ValueError(

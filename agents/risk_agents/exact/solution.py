@@ -99,7 +99,7 @@ def check_choices(graph: Graph, choices: Choices) -> None:
     if (wrong := np.flatnonzero((choices >= graph.number) | (choices < UNIFORM))).size:
         state = int(wrong[0])
         raise ValueError(
-            f"choices[{state}]={choices[state]}: must be {UNIFORM} to {graph.number[state] - 1} in this state"
+            f"choices[{state}]={choices[state]}: must be from {UNIFORM} to {graph.number[state] - 1}"
         )
 
 

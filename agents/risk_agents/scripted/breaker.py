@@ -2,8 +2,8 @@
 
 `breaker` breaks a rival's continent where one of its own stacks is stronger than the border, and reinforces
 outnumbered borders of its own continents. After the first capture of a turn, `breaker` captures only valuable
-territories. If it has less than half as many troops as the strongest rival, it stops after the first capture.
-The ideas come from threat-based players in the literature; the implementation is original.
+territories. If `breaker` has fewer than half as many troops as the strongest rival, the bot stops after the
+first capture. The ideas come from threat-based players in the literature; the implementation is original.
 """
 
 import numpy as np

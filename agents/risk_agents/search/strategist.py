@@ -3,15 +3,15 @@
 A plan is a bot that can play the turn. When a turn begins, each plan plays the turn in samples. A sample is a
 copy of the game in which hidden facts and future chance are drawn again. After the turn, bots of different
 styles (PLAYERS) play all seats of a sample. If the rules have a victory by headquarters or objectives, a beam
-plays all seats. Bots whose habits resemble the earlier turns of a seat are drawn for the seat more often
-(`search.opponents`). Some turns later, a judge evaluates the position. The judge is a learned value, or the
-heuristic evaluation for games that the learned value does not know. In duels that `marshal` knows, the value
-of `marshal` evaluates the position at the end of the turn.
+plays all seats instead. Bots whose habits resemble the earlier turns of a seat are drawn for the seat more
+often (`search.opponents`). Some turns later, a judge evaluates the position. The judge is a learned value, or
+the heuristic evaluation for games that the learned value does not know. In duels that `marshal` knows, the
+value of `marshal` evaluates the position at the end of the turn.
 
 Most plans are beams that draft to different places, or search with different weights. The other plans are
-scripted bots and `planner`. Except in duels, three of the plans keep sets of cards. Weak plans are dropped
-in stages (sequential halving, Karnin 2013). In each stage, all remaining plans are played in the same
-samples. Such rollouts of fixed policies are a policy improvement step (Tesauro and Galperin 1996).
+scripted bots and `planner`. Except in duels, three of the plans keep sets of cards. Weak plans are dropped in
+stages (sequential halving, Karnin 2013). In each stage, all remaining plans are played in the same samples.
+Such rollouts of fixed policies are a policy improvement step (Tesauro and Galperin 1996).
 
 The agent compares plans again before some of its attacks, because battles may end differently than expected.
 The agent also chooses its claims and the place of its first troops by rollouts (`search.set_up`). Budgets

@@ -102,7 +102,7 @@ def _check_outputs(arguments: argparse.Namespace) -> None:
     Raises an error for the first argument that is not valid.
     """
     if arguments.games is not None and not 1 <= arguments.games <= MOST_GAMES:
-        raise ValueError(f"--games {arguments.games}: must be at least 1 and at most {MOST_GAMES:,}")
+        raise ValueError(f"--games {arguments.games}: must be from 1 to {MOST_GAMES:,}")
     if arguments.resume and arguments.out:
         raise ValueError(
             f"--out {arguments.out} cannot be combined with --resume, which writes to {arguments.resume}"

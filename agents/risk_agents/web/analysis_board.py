@@ -29,7 +29,7 @@ BOT = "breaker"  # bot that plays games to the end to estimate win probabilities
 FIRST_AGENT = "strategist"  # agent that the page offers first
 START = Rules.preset("classic", 3, profile=FAST, setup="random")
 GAMES = 256  # number of games for the win probabilities of a position
-MOST_WAITING = 8  # maximum number of requests of each kind that run or wait
+MOST_WAITING = 8  # maximum number of running and waiting requests of each kind
 MOST_TROOPS = 1000  # maximum number of troops of each side in a battle; exact odds take at most about 10 ms
 
 

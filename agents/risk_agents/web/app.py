@@ -1,8 +1,8 @@
 """Addresses of the server: the lobby, the pages of games, and a WebSocket for every browser.
 
 The server checks all actions. A browser watches or plays. To play, the browser sends the secret of a seat.
-The browser then gets the state changes (frames) that this seat may see. It may act only in decisions of this
-seat.
+The browser then gets the state changes (frames) that this seat may see. The browser may act only in decisions
+of this seat.
 """
 
 import asyncio

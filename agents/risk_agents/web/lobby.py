@@ -44,7 +44,7 @@ MOST_BYTES = 200_000_000  # maximum size of the frames of all open games, in byt
 MOST_LISTED = 30  # maximum number of games in the lobby's list
 OPENERS = 2  # number of threads that begin games, and number of threads that open saved games
 CLOSERS = 16  # number of threads that close games
-MOST_LOOKING = 64  # maximum number of requests for lists and moments of games that run or wait
+MOST_LOOKING = 64  # maximum number of running and waiting requests for lists, and for moments of games
 MOST_OPENING = 16  # maximum number of games that begin, and of saved games that are opened, at a time
 LONGEST_SPEC = 200  # maximum number of characters of a player's spec
 EASY = "grower"  # opponent in the first game of a new player
@@ -128,7 +128,7 @@ class Lobby:
         table = await self.table(name)
         setting = table.setting
         if not (table.game.is_over or setting.is_owner(token)):
-            raise Refused("only the person who began a game can play it again before it is over")
+            raise Refused("only the person who began a game can play the game again before it is over")
         if RECORDED in setting.game.players:
             raise Refused('A recorded game has no players. Click "Play on" to choose players.')
         return await self._start(partial(_again, setting))
