@@ -1,9 +1,10 @@
 """Kernels that replay games and add up the luck of battles and cards (see `luck`).
 
 The luck of an event is the value of its outcome minus the mean value of all its possible outcomes. The value
-is the estimated win probability of the seat whose turn it is. This seat may attack again. The value of a
-battle in progress is the mean value of its ends if the attack continues to the end. Values depend only on the
-state before the event and on the outcome. The expected luck is therefore 0 for any players and any estimate.
+is the estimated win probability of the seat whose turn it is. In this estimate, the seat may attack again.
+The value of a battle in progress is the mean value of its ends if the attack continues to the end. Values
+depend only on the state before the event and on the outcome. The expected luck is therefore 0 for all players
+and all estimates.
 
 An end of a battle is a number of troops left: the attacker's troops if the territory falls, otherwise the
 defender's troops.
