@@ -57,7 +57,7 @@ def test_a_larger_map_is_refused() -> None:
 @pytest.mark.parametrize(
     ("choices", "named"),
     [
-        (np.array([0, 3, 0], np.int8), r"choices\[1\]=3: must be -2 to 2"),
+        (np.array([0, 3, 0], np.int8), r"choices\[1\]=3: must be from -2 to 2"),
         (np.array([0, 0, -3], np.int8), r"choices\[2\]=-3"),
         (np.zeros(2, np.int8), r"choices are int8 \(2,\): must be int8 \(3,\)"),
         (np.zeros(3, np.int64), "choices are int64"),

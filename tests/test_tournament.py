@@ -934,8 +934,8 @@ def test_a_wrong_command_line_is_status_2(arguments: list[str]) -> None:
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
-        (["--games", "0"], "--games 0: must be at least 1"),
-        (["--games", "10000000"], "must be at least 1 and at most 1,000,000"),
+        (["--games", "0"], "--games 0: must be from 1 to 1,000,000"),
+        (["--games", "10000000"], "must be from 1 to 1,000,000"),
         (["--csv", "nowhere/games.csv"], "--csv nowhere/games.csv: must be a file in a folder that exists"),
         (["--json", "."], "--json .: must be a file"),
         (["--report", "x.pdf"], "--report x.pdf: the name must end in .html or .png"),

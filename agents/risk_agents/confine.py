@@ -114,7 +114,7 @@ def program(machine: str) -> list[tuple[int, int, int, int]]:
 
 
 class _Program(ctypes.Structure):
-    """The structure `struct sock_fprog` of Linux."""
+    """Structure `sock_fprog` of Linux: a BPF program and its length."""
 
     _fields_ = (("length", ctypes.c_ushort), ("instructions", ctypes.c_char_p))
 

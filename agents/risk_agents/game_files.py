@@ -22,7 +22,7 @@ def save_game(path: str | Path, saved: SavedGame, is_own: bool = False) -> Path:
     """Write a game to a file atomically, and return the file's path.
 
     An existing file is replaced only if `is_own` is true, which means that the file contains this game.
-    If any other file has this name, -2, -3, ... is added to the name of the new file.
+    Otherwise, if a file of this name exists, -2, -3, ... is added to the name of the new file.
     """
     path = Path(path) if is_own else new_file(Path(path))
     try:

@@ -67,7 +67,7 @@ def model_of(trained: TrainedFile) -> onnx.ModelProto:
         return policy_model(trained)
     if isinstance(trained, BeamValueFile):
         return value_model(trained)
-    raise ValueError(f"a {trained.KIND} cannot be exported to ONNX: only policies and beam values can")
+    raise ValueError(f"a {trained.KIND} cannot be exported to ONNX: give a policy or a beam value")
 
 
 def policy_model(policy: PolicyFile) -> onnx.ModelProto:

@@ -1,9 +1,9 @@
 """Process of an agent that exchanges lines of JSON with the caller, within limits of time and size.
 
 The process cannot block the caller. A line that is late, too long, or not a JSON object raises
-`ProgramFault`. The process's standard error is read while the caller waits, and its end is kept to explain a
-fault. A supervisor (`supervisor`) ends the process and its children when the `Program` is closed or the
-caller dies.
+`ProgramFault`. While the caller waits, the standard error of the process is read. The last bytes are kept to
+explain a fault. A supervisor (`supervisor`) ends the process and its children when the `Program` is closed or
+the caller dies.
 """
 
 import json
@@ -69,9 +69,10 @@ class Program:
         sandbox: Sandbox = OPEN,
         shown: Sequence[str] = (),
     ) -> None:
-        """Start a command; `shown` are the paths that the command can read in a sandbox.
+        """Start a command.
 
-        `name` is the name of the agent in faults. Raises ProgramFault if the process cannot be started.
+        `name` is the agent's name in the messages of faults. `shown` lists the paths that the command can
+        read in a sandbox. Raises ProgramFault if the process cannot be started.
         """
         self.name = name
         read_end, self._lifeline = os.pipe()

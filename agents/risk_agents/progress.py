@@ -53,6 +53,6 @@ def progress_bar(what: str, total: int, console: Console) -> Iterator[Show]:
 
 @contextmanager
 def games_bar(total: int, console: Console) -> Iterator[Callable[[int, int], None]]:
-    """Show the progress of games; yield a function that takes the numbers of games and forfeits."""
+    """Show the progress of games; yield a function that takes the numbers of finished games and forfeits."""
     with progress_bar("games", total, console) as show:
         yield lambda games, forfeits: show(games, f"{forfeits} forfeited" if forfeits else "")

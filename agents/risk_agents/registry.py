@@ -169,7 +169,7 @@ def check_programs(path: str | Path, specs: Sequence[str], named: Sequence[str] 
 
 
 def _load_trained(spec: str) -> Any:
-    """Load a trained file: a policy, a policy of another library, or the bot that uses the file's network."""
+    """Load a trained file; return a compiled bot, a policy, or a function that makes a `Strategist`."""
     from risk_agents import onnx_policy
     from risk_agents.learned import sb3_policy, state_value
     from risk_agents.search import strategist

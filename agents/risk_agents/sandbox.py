@@ -71,12 +71,12 @@ class Sandbox(NamedTuple):
     """Restrictions with which the processes of agents are started."""
 
     limits: dict[str, Any]  # limits that the supervisor sets
-    bubblewrap: str = ""  # path of bubblewrap, or "" if it is not used
+    bubblewrap: str = ""  # path of bubblewrap, or "" if bubblewrap is not used
     says: str = ""  # description of the restrictions, in one line
     is_closed: bool = True  # False for OPEN
 
     def command(self, command: Sequence[str], shown: Sequence[str]) -> list[str]:
-        """Return the command line that runs `command` in the sandbox, where it can read the paths `shown`."""
+        """Return the command line that runs `command` in the sandbox, with access to the paths `shown`."""
         if not self.is_closed:
             return list(command)
         walls = [self.bubblewrap, *_walls(shown), "--"] if self.bubblewrap else []
@@ -231,15 +231,15 @@ def _outermost(paths: Iterable[str]) -> list[str]:
 
 
 def installation(prefix: str) -> list[str]:
-    """Return the existing parts of an installation in the folder `prefix`, such as Python's."""
+    """Return the existing parts of an installation, such as Python, in the folder `prefix`."""
     return [path for name in _INSTALLED if os.path.exists(path := os.path.join(prefix, name))]
 
 
 def shown_with(path: str | Path) -> str:
     """Return the path that a sandbox shows for a bot's file: the file's folder, or only the file.
 
-    A folder is shared if it is or contains the working folder, the home or the folder of temporary files. If
-    the folder is shared, only the file is shown. If `path` itself is a shared folder, return "".
+    A folder is shared if it is or contains the working folder, the home folder or the folder of temporary
+    files. If the folder is shared, only the file is shown. If `path` itself is a shared folder, return "".
     """
     file = Path(path).absolute()
     folder = file if file.is_dir() else file.parent

@@ -50,7 +50,7 @@ def text_cell(words: Any) -> str:
 
 
 def number_cell(value: float | None, shown: str = "") -> str:
-    """Return a cell that is sorted by `value` and contains the HTML `shown`; empty if `value` is None."""
+    """Return a cell with the HTML `shown`, sorted by `value`, or an empty cell if `value` is None."""
     return '<td data-value=""></td>' if value is None else f'<td data-value="{value:.6g}">{shown}</td>'
 
 

@@ -85,8 +85,8 @@ def _parser() -> argparse.ArgumentParser:
         action="store_true",
         help="play only the first deals of each track, about two minutes in total",
     )
-    add("--out", metavar="FILE", help="result file, .jsonl (default: benchmark-AGENT.jsonl)")
-    add("--html", metavar="FILE", help="leaderboard page to write in addition to the result file, .html")
+    add("--out", metavar="FILE", help="result file (.jsonl) to write (default: benchmark-AGENT.jsonl)")
+    add("--html", metavar="FILE", help="leaderboard page (.html) to write in addition to the result file")
     add("--verify", metavar="FILE", help="verify this result file: play all games again, and compare results")
     for name, meaning in CARD.items():
         add(f"--{name}", metavar="TEXT", default="", help=f"{meaning}, for the card on the leaderboard")
@@ -233,13 +233,14 @@ def leaderboard(argv: Sequence[str]) -> None:
     """Run the command `leaderboard`: write one page about the result files in a folder."""
     parser = command_parser("leaderboard")
     parser.add_argument("folder", help="folder with result files of `benchmark` (.jsonl)")
-    parser.add_argument("--html", metavar="OUT", required=True, help="page to write, .html")
+    parser.add_argument("--html", metavar="OUT", required=True, help="page (.html) to write")
     parser.add_argument(
         "--replays",
         type=int,
         default=1,
         metavar="N",
-        help="maximum number of replays for each track of a file, in a folder beside the page (default: 1)",
+        help="maximum number of replays for each track of a result file (default: 1); the replays are "
+        "written into a folder beside the page",
     )
     parser.add_argument(
         "--verify", action="store_true", help="play all games again, and leave out files with errors"
@@ -264,8 +265,8 @@ def _verified(
 ) -> tuple[dict[Path, bool], list[tuple[Path, str]]]:
     """Play all games of all files again; return the verified files, and the other files with their problems.
 
-    The value of a verified file is True if the actions of its agent were compared too. Raises ValueError if
-    no file is verified.
+    In the dict of verified files, a value is True if the actions of the file's agent were compared too.
+    Raises ValueError if no file is verified.
     """
     verified: dict[Path, bool] = {}
     refused: list[tuple[Path, str]] = []

@@ -65,7 +65,7 @@ class LeaderboardEntry(NamedTuple):
 
     @property
     def mean_of_own(self) -> float:
-        """Mean score over the tracks of the file; training tracks count only in a file of training tracks."""
+        """Mean score over the tracks of the file; training tracks count only if there are no other tracks."""
         general = [track.name for track in self.header.tracks if track.training_decisions is None]
         scores = [self.scores[name].score.value for name in general or self.scores]
         return sum(scores) / len(scores)
@@ -75,7 +75,7 @@ def read_folder(folder: str | Path) -> list[Path]:
     """Return the result files in a folder.
 
     Raises NotADirectoryError if the folder does not exist. Raises ValueError if the folder contains no result
-    file, or more than MOST_FILES.
+    file, or more than MOST_FILES result files.
     """
     if not Path(folder).is_dir():
         raise NotADirectoryError(f"there is no folder {str(folder)!r}")
@@ -145,7 +145,7 @@ def _write_replays(page: Path, number: int, path: Path, count: int) -> list[tupl
             name = f"{number}-{game.track.title}-{place}.html"
             played = game.saved.replay(game.config.board)
             if not played.is_over:
-                raise SavedGameError(f"{game.saved.place}: the game is not over")
+                raise SavedGameError(f"{game.saved.place}: the game is not over after its last action")
             replay = played.replay(game.saved.players)
             with whole_file(folder / name) as fresh:
                 replay.save(fresh)

@@ -68,9 +68,9 @@ def default_path(agent: NamedAgent) -> Path:
 def playable(
     agent: NamedAgent, tracks: Sequence[Track], decisions: str = ""
 ) -> tuple[list[Track], dict[str, str]]:
-    """Return the tracks that an agent can play, and the reason for each other track, by title.
+    """Return the playable tracks, and the reasons why the agent cannot play the other tracks, by title.
 
-    `decisions` is the number of decisions in the training of the agent, as a text ("": unknown). Raises
+    `decisions` is the number of decisions in the training of the agent, as a string ("" if unknown). Raises
     ValueError if the agent can play no track.
     """
     refused: dict[str, str] = {}
@@ -141,7 +141,7 @@ def own_name(agent: Entrant) -> str:
 
 
 def _store(folder: Path, track: Track, config: TournamentConfig) -> Store:
-    """Open or create the store of the games on a map."""
+    """Open or create the store of a map's games; raise ValueError if the configuration has changed."""
     map_name = re.sub("[^A-Za-z0-9_]+", "-", config.map_source)
     path = folder / f"{track.title}-{map_name}.sqlite"
     if not path.exists():

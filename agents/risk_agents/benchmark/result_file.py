@@ -115,7 +115,7 @@ class RecordedGame:
 
 
 def label_on(track: Track, name: str) -> str:
-    """Return the label of the measured agent among the opponents of a track."""
+    """Return the label of the agent `name` on a track; add TESTED if an opponent has the same label."""
     return name + TESTED if name in {each.label for each in track.opponents} else name
 
 
@@ -291,7 +291,7 @@ def _checked_tracks(facts: dict[str, Any]) -> tuple[Track, ...]:
 
 
 def check_registered(agent: Mapping[str, Any]) -> None:
-    """Raise ValueError unless `registered` is true if and only if a registered agent has the agent's name."""
+    """Raise ValueError if `registered` states incorrectly whether an agent of this name is registered."""
     name, is_name = agent["name"], bots.is_registered(agent["name"])
     if agent["registered"] and not is_name:
         raise ValueError(f"agent: {shortened(name)} is not registered in this installation")

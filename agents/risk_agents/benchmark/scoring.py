@@ -23,7 +23,7 @@ RATES = ("score", "train", "kept_out")
 
 @dataclass(frozen=True)
 class TrackScore:
-    """Results of an agent on a track; intervals count all games of a deal as one observation."""
+    """Results of an agent on a track; the confidence intervals are clustered by deals."""
 
     games: int
     deals: int

@@ -60,8 +60,8 @@ class Track:
     rules: Rules
     maps: tuple[tuple[str, str], ...]  # name and digest of each map; each map has the same number of deals
     seed: int
-    deals: int  # number of deals of each map
-    quick_deals: int  # number of deals of each map with `--quick`
+    deals: int  # number of deals on each map
+    quick_deals: int  # number of deals on each map with `--quick`
     time_limit: float  # time limit for one decision, in seconds
     game_time: float  # time limit for all decisions of a seat in one game, in seconds
     opponents: tuple[Opponent, ...]
@@ -102,7 +102,7 @@ class Track:
     def check_training(self, decisions: str) -> None:
         """Raise ValueError unless an agent that was trained on this number of decisions may play the track.
 
-        `decisions` is the text of `--decisions`, "" if it was not given.
+        `decisions` is the text of `--decisions`, or "" if the option is not given.
         """
         most = self.training_decisions
         if most is not None and not (re.fullmatch("[0-9]{1,15}", decisions) and int(decisions) <= most):

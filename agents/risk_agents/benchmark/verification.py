@@ -31,7 +31,7 @@ from risk_env.bots import CompiledBot
 from risk_env.players import PlayerFault
 from risk_env.saved_game import SavedGame, SavedGameError
 
-AT_ONCE = 8  # maximum number of games in a work item
+AT_ONCE = 8  # maximum number of games in a chunk
 _COMPARED = ("starter", "ending", "winner", "places", "rounds", "opening", "forfeit_seat", "forfeit_kind")
 Progress = Callable[[int], None]  # called with the number of games played so far
 
@@ -46,7 +46,7 @@ class Verified(NamedTuple):
 
 
 def verify(path: str | Path, executor: WorkExecutor, progress: Progress = lambda games: None) -> Verified:
-    """Play all games of a result file again.
+    """Play all games of a result file again, and return the result of the verification.
 
     Raises ResultFileError at the first game, version or score that differs, and for a file that is not valid.
     """

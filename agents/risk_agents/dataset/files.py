@@ -26,9 +26,8 @@ Progress = Callable[[int], None]  # called with the number of decisions written 
 FORMAT = 1
 FACTS = "risk_env"  # key of the facts in a file's metadata
 _ROWS = 1 << 16  # minimum number of rows of a row group, except the last row group
-MOST_TIMES = (
-    500  # largest ratio of expanded size to file size; it is 30 to 60 for files of `risk-env dataset`
-)
+# Largest ratio of expanded size to file size; the ratio is 30 to 60 for files of `risk-env dataset`
+MOST_TIMES = 500
 MOST_ACTIONS = 1 << 14  # maximum number of actions; the largest allowed map has fewer
 _LEAST_EXPANDED = 1 << 20  # expanded size that is allowed for a file of any size, in bytes
 _MOST_FOOTER = 1 << 24  # maximum size of a string (bytes) and of a list (entries) in the footer

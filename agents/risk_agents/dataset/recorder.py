@@ -87,7 +87,7 @@ class GameDecisions(NamedTuple):
     masks: Array  # uint8 (k, ceil(n / 8)): bit i of byte b is 1 where action 8 b + i is legal
     actions: Array  # int32 (k,): number of the chosen action
     seats: Array  # int8 (k,): seat to act
-    rounds: Array  # int32 (k,): round of the game
+    rounds: Array  # int32 (k,): round in which the decision was made
 
 
 def record(

@@ -57,7 +57,7 @@ class Space(NamedTuple):
     # int32 (S,): number of each state on the stack; -1 - number if only its place in `order` is missing
     marks: Any
     scratch: Any  # records (3,)
-    # uint64 (4, 3, 3): generator state for a roll, by attack dice, defence dice and troops the defender loses
+    # uint64 (4, 3, 3): generator state for a roll, by attack dice, defence dice and losses of the defender
     rolls: Any
     counts: Any  # int64 (7,)
 
@@ -175,7 +175,7 @@ def slot_of(slots, key):
 
 @kernel
 def find(keys, slots, key):
-    """Return the slot of a key, or the free slot where it belongs."""
+    """Return the slot of a key, or the free slot for the key if the table does not contain it."""
     slot = slot_of(slots, key)
     while slots[slot] >= 0 and keys[slots[slot]] != key:
         slot = (slot + 1) & (len(slots) - 1)
@@ -270,7 +270,7 @@ def take_top(space, board, rules, kept):
 
 @kernel
 def list_successors(space, board, rules, state):
-    """List the successors of the state in `scratch[NOW]`: play each result of the roll or legal action."""
+    """List the successors of the state in `scratch[NOW]`: one for each result of the roll or legal action."""
     game = space.scratch[NOW]
     first, turn = space.counts[SUCCESSORS], int64(game.turn)
     space.first[state] = first

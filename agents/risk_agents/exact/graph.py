@@ -82,12 +82,12 @@ def check_small(rules: Rules, board: Board) -> None:
     if board.num_territories > MOST_TERRITORIES:
         raise ValueError(
             f"map={board.name!r} has {board.num_territories} territories: states can be listed for at most "
-            f"{MOST_TERRITORIES}"
+            f"{MOST_TERRITORIES} territories"
         )
     if sum(board.bonuses) + MIN_DRAFT >= 1 << DRAFT_BITS:
         raise ValueError(
             f"map={board.name!r}: its continents give {sum(board.bonuses)} troops in total, but states can "
-            f"be listed for at most {(1 << DRAFT_BITS) - MIN_DRAFT - 1}"
+            f"be listed only if the continents give at most {(1 << DRAFT_BITS) - MIN_DRAFT - 1} troops"
         )
 
 

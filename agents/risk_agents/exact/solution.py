@@ -18,7 +18,7 @@ from risk_env.game import Game
 
 Choices = npt.NDArray[np.int8]
 
-SMALLEST_CHANGE = 1e-9  # sweeps end when no value changes by more than this
+SMALLEST_CHANGE = 1e-9  # sweeps end when the value of every position changes by less than this
 MOST_SWEEPS = 2000
 UNIFORM_BOT = "random"  # bot that chooses uniformly; all other bots must be deterministic
 EQUAL = 1e-6  # two values that differ by less count as equal
@@ -34,10 +34,10 @@ class Values(NamedTuple):
 
 
 class Met(NamedTuple):
-    """Values of games between two players, in turns of the first player and in turns of the second player."""
+    """Values of states in games between two players, with either player as the mover."""
 
-    first: Values
-    second: Values
+    first: Values  # in turns of the first player, for the first player
+    second: Values  # in turns of the second player, for the second player
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ class Solution:
     choices: Choices  # int8 (N,): index of a best action among the legal actions
 
     def value(self, game: Game) -> float:
-        """Return the expected result for the mover, from -1 to 1, if both seats play best."""
+        """Return the expected result for the mover under best play of both seats, from -1 to 1."""
         return float(self.values.states[self.graph.find(game)])
 
     def action(self, game: Game) -> int:
@@ -99,12 +99,12 @@ def check_choices(graph: Graph, choices: Choices) -> None:
     if (wrong := np.flatnonzero((choices >= graph.number) | (choices < UNIFORM))).size:
         state = int(wrong[0])
         raise ValueError(
-            f"choices[{state}]={choices[state]}: must be {UNIFORM} to {graph.number[state] - 1} in this state"
+            f"choices[{state}]={choices[state]}: must be from {UNIFORM} to {graph.number[state] - 1}"
         )
 
 
 def from_starts(graph: StateGraph, met: Met) -> float:
-    """Return the first player's mean result over all starts and both seats."""
+    """Return the first player's mean result over all start positions and both seats."""
     at = graph.start_positions
     return float(((met.first.positions[at] - met.second.positions[at]) / 2) @ graph.start_weights)
 

@@ -80,7 +80,7 @@ def value_of_state(graph, state, choice, opponents, values):
 def write_best(graph, opponents, values, choices):
     """Write the index of each state's best transition into `choices`, int8 (N,).
 
-    Among equally good transitions, the first is the best.
+    Among equally good transitions, the first is chosen.
     """
     for state in range(len(choices)):
         first, sign = graph.first[state], 1.0 if graph.mine[state] else -1.0

@@ -21,7 +21,7 @@ _NOT, _BEGINS, _IS = range(3)  # grades of a match: none, beginning of the name,
 
 
 class Understood(NamedTuple):
-    """Action that an answer means, and the answers to later decisions that the same answer settles."""
+    """Action that an answer means, and the parts of the answer that belong to later decisions."""
 
     action: int
     then: tuple[str, ...] = ()
@@ -109,7 +109,7 @@ def _no_attack(said: str, view: View) -> str:
 
 
 def _territories_named(name: str, view: View) -> list[int]:
-    """Return the territories that are called `name`, or else those whose names begin with `name`."""
+    """Return the territories called `name`, or else the territories whose names begin with `name`."""
     fits = [_fit(name, place, view) for place in view.board.territories]
     best = max(fits)
     return [t for t, fit in enumerate(fits) if fit == best] if best > _NOT else []
@@ -164,7 +164,7 @@ def movable(view: View) -> int:
 
 
 def _amount(wanted: int, view: View) -> Understood:
-    """Return the action for `wanted` troops, with further answers if no single action has this number.
+    """Return the action for `wanted` troops, and further answers if several actions are needed.
 
     Raises ValueError if that number of troops is not allowed.
     """

@@ -197,7 +197,7 @@ class Human(Agent):
         terminal.say_wrapped(question(view, self._words))
 
     def _refuse(self, error: ValueError) -> None:
-        """Show the error in an answer, and drop the waiting answers."""
+        """Report an invalid answer, and discard the answers that wait for later decisions."""
         skipped = f" (dropped: {'; '.join(self._waiting)})" if self._waiting else ""
         self._waiting.clear()
         wrong = f"{error}{skipped}".removesuffix("?").removesuffix(".")

@@ -104,7 +104,7 @@ def _moved(group: list[Event], words: Words) -> str:
 def _fought(group: list[Event], words: Words) -> str:
     """Describe all rolls of an attack, and the occupation of the territory.
 
-    The dice are shown if the attack was a single roll and the viewer took part in it.
+    The dice are shown if the attack was a single roll, and the viewer was the attacker or the defender.
     """
     battles = [event for event in group if event.kind == "battle"]
     first, last = battles[0], battles[-1]

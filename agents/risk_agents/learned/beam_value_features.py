@@ -250,7 +250,7 @@ def scan_territories(game, board, rules, seat, work):
 def scan_own(game, board, rules, seat, territory, troops, half, work):
     """Add one of the seat's territories to the sums of the front.
 
-    `half` is half of the largest income of a rival; it is added to the rival's troops for FALLEN.
+    `half` is half of the largest income of a rival. For FALLEN, `half` is added to the rival's troops.
     """
     threat = largest_threat(game, board, rules, seat, territory, 0.0, work)
     if threat < 0.0:
@@ -291,7 +291,7 @@ def encode_owners(game, board, rules, seat, owners, column, count, work):
 
 @kernel
 def encode_continents(board, players, column, count, work):
-    """Write each seat's share of every continent, in the order of turns; return the number of features."""
+    """Write the features of continents: shares of all seats, and safety; return the number of features."""
     for place in range(players):
         for continent in range(board.num_continents):
             held, members = work[HELD, place * CONTINENTS + continent], work[SIZE, continent]

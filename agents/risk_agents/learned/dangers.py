@@ -88,9 +88,9 @@ def write_dangers(game, board, rules, looker, work, codes):
 
 @kernel
 def survey(game, board, rules, territory, work):
-    """Add a territory to the owner's row of `work`; return the troops of the largest enemy stack beside it.
+    """Add a territory to its owner's row of `work`; return the largest number of enemy troops on a source.
 
-    Returns 0 if nobody owns the territory, or if no enemy is beside it.
+    Returns 0 if nobody owns the territory, or if no enemy holds a source of the territory.
     """
     owner, troops, strongest = int64(game.owner[territory]), troops_on(game, territory), int64(0)
     if owner < 0:
@@ -117,7 +117,7 @@ def survey(game, board, rules, territory, work):
 
 @kernel
 def next_draft(game, board, rules, seat):
-    """Return the troops of a seat's next draft, plus those of the next set if the hand may contain a set.
+    """Return the troops of a seat's next draft, plus the troops of a set if the hand may contain a set.
 
     With a star deck, no set is added.
     """

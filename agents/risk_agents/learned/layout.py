@@ -38,7 +38,10 @@ class Layout:
         return territory_features, np.zeros((count, self.board_features), np.float32)
 
     def shapes(self, width: int, local: int) -> dict[str, tuple[int, ...]]:
-        """Return the shape of each weight by name; trunk layers have `width` units, heads have `local`."""
+        """Return the shape of each weight by name.
+
+        Layers of the trunk have `width` units, and hidden layers of heads have `local` units.
+        """
         shapes: dict[str, tuple[int, ...]] = {
             "trunk_1": (self.board_features, width),
             "trunk_2": (width, width),

@@ -56,7 +56,10 @@ class Sb3Policy(Policy):
 
 
 def logits_of(network: Any, observations: Array, masks: Array) -> Array:
-    """Return the logits, float32 (k, n), of observations, float32 (k, D); very low for illegal actions."""
+    """Return the logits, float32 (k, n), of observations, float32 (k, D).
+
+    The logits of illegal actions are very low.
+    """
     import torch
 
     network.set_training_mode(False)

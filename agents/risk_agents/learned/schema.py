@@ -20,7 +20,7 @@ from risk_env.core.observe import CONTINENT_COLUMNS, GLOBAL_BLOCKS, TERRITORY_CO
 from risk_env.core.types import Phase
 from risk_env.observations import is_count
 
-# Options that may differ from those of the training games
+# Options that may differ between the training games and the games to play
 FREE_OPTIONS = ("attack", "defender_dice", "max_rounds")
 
 

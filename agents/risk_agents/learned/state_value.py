@@ -35,7 +35,7 @@ KINDS = len(COUNT_KINDS)  # number of inputs of a column (`network_features.coun
 NOTHING = np.float32(0)
 # Columns of a territory that are inputs; all global columns are also inputs
 TERRITORY_INPUTS = (*(f"troops_{player}" for player in range(MAX_SEATS)), "own_card")
-# Options that may differ from those of the training games
+# Options that may differ between the training games and the games to play
 FREE_STATE_OPTIONS = (*FREE_OPTIONS, "num_players", "setup")
 
 Array = npt.NDArray[Any]

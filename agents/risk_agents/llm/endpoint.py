@@ -52,7 +52,7 @@ class EndpointError(RuntimeError):
 
 
 class Answer(NamedTuple):
-    """Answer of a model."""
+    """Answer of a language model."""
 
     text: str  # the answer, with the key masked, cut to MOST_CHARACTERS
     plan: str  # the part of the answer that is played
@@ -61,7 +61,7 @@ class Answer(NamedTuple):
 
 
 class Endpoint:
-    """Endpoint that answers for a model."""
+    """Endpoint that provides a language model."""
 
     def __init__(self, model: str, settings: Settings) -> None:
         self.model, self.settings = model, settings

@@ -75,7 +75,7 @@ class Settings:
         return masked(words, self.key)
 
     def price(self, tokens_in: int, tokens_out: int) -> float:
-        """Return the price of a number of input tokens and a number of output tokens."""
+        """Return the total price of input tokens and output tokens."""
         return (tokens_in * self.price_in + tokens_out * self.price_out) / 1e6
 
 

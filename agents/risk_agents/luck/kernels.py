@@ -1,9 +1,10 @@
 """Kernels that replay games and add up the luck of battles and cards (see `luck`).
 
 The luck of an event is the value of its outcome minus the mean value of all its possible outcomes. The value
-is the estimated win probability of the seat whose turn it is. This seat may attack again. The value of a
-battle in progress is the mean value of its ends if the attack continues to the end. Values depend only on the
-state before the event and on the outcome. The expected luck is therefore 0 for any players and any estimate.
+is the estimated win probability of the seat whose turn it is. In this estimate, the seat may attack again.
+The value of a battle in progress is the mean value of its ends if the attack continues to the end. Values
+depend only on the state before the event and on the outcome. The expected luck is therefore 0 for all players
+and all estimates.
 
 An end of a battle is a number of troops left: the attacker's troops if the territory falls, otherwise the
 defender's troops.
@@ -167,7 +168,7 @@ def battle_luck(game, board, rules, tools):
 
 @kernel
 def die_luck(game, board, rules, action, tools):
-    """Re-roll a die with an action, and return the luck of the new face (RULES 10.4)."""
+    """Play the action that re-rolls a die, and return the luck of the new face (RULES 10.4)."""
     attackers, defenders = troops_on(game, int64(game.source)), troops_on(game, int64(game.target))
     apply(game, board, rules, action)
     if max(attackers, defenders) > MOST_LEFT:
@@ -261,7 +262,7 @@ def luck_of_ends(board, rules, attackers, defenders, tools):
 def likely_ends(chances, most):
     """Return the smallest and the largest number of troops left whose probability is at least LEAST_CHANCE.
 
-    If there is none, return the likeliest number twice.
+    If no number of troops is that likely, return the likeliest number twice.
     """
     mode, low, high = most, most, 0
     for left in range(1, most + 1):

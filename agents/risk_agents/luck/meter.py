@@ -117,7 +117,7 @@ class LuckMeter:
     def of_game(self, game: Game) -> list[LuckEvent]:
         """Return the luck of every battle, re-rolled die and card since the beginning of a `Game`.
 
-        Raises ValueError if the game's rules or map differ from those of the meter.
+        Raises ValueError if the rules or the map of the game differ from the rules or the map of the meter.
         """
         check_same_game(game.rules, game.board, self._rules, self._board)
         return self.events(game.beginning().records, game.actions)

@@ -80,7 +80,7 @@ class OpenGames:
         """Start a game and play up to a client's first decision; return the token of each client's seat.
 
         `opponents` are registered bots, or "open" for another client, clockwise from `seat`. A new game never
-        ends a game that another client uses. Clients must not read or run files of this machine. The method
+        ends a game that another client uses. Clients must not read or run files on this machine. The method
         therefore raises ValueError for maps that clients may not choose (`check_open_map`), and for bots that
         are not registered.
         """
@@ -151,7 +151,9 @@ class OpenGames:
             game = table.game
             if game.is_over or game.seat != seat:
                 raise ValueError(
-                    "the game is over" if game.is_over else f"P{game.seat} decides now; ask again later"
+                    "the game is over: start another game with new_game"
+                    if game.is_over
+                    else f"P{game.seat} decides now; ask again later"
                 )
             table.plans[seat].give(plan, game)
             table.play_on()
@@ -168,7 +170,7 @@ class OpenGames:
         """Return the events that the token's seat saw, in words, and the event number for the next call.
 
         The first event has the number `since`. A reply has at most MOST_EVENTS events, and at most
-        LONGEST_HISTORY bytes if it has more than one event.
+        LONGEST_HISTORY bytes if the reply has more than one event.
         """
         table, seat = self._find(token)
         with table.lock:

@@ -76,7 +76,7 @@ def play(table: TerminalTable) -> int:
 
 @contextmanager
 def _closing_is_an_interrupt() -> Iterator[None]:
-    """Make SIGHUP (the window closes) and SIGTERM interrupt the game like Ctrl-C inside the context."""
+    """Inside the context, let SIGHUP (the window closes) and SIGTERM interrupt the game, like Ctrl-C."""
     signals = [getattr(signal, name) for name in ("SIGHUP", "SIGTERM") if hasattr(signal, name)]
     before = [signal.signal(number, signal.default_int_handler) for number in signals]
     try:

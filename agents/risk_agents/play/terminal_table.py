@@ -106,7 +106,7 @@ class TerminalTable(Match):
                 raise SavedGameError(f"{self.path}: {error}") from error
         saved.check_end(self.game)
         for name in sorted(self.names[seat] for seat in changed):
-            self.terminal.say(f"{name} now chooses different actions from those in the saved game.")
+            self.terminal.say(f"{name} no longer chooses the actions in the saved game.")
 
     def _is_anyone_in(self) -> bool:
         return any(self.game.alive[seat] for seat in self.people)

@@ -5,7 +5,7 @@
   function, the judge, evaluates the position that follows if the turn ends right after the event.
 * The loss of a turn is the chance after the best plan minus the chance after the turn as it was played. Both
   chances come from the same samples, in which dice, cards and hidden facts are drawn again. Some samples are
-  used to choose the plan, and others to measure the loss. The loss therefore contains no luck of the choice.
+  used to choose the plan, and others to measure the loss. The measured loss therefore has no selection bias.
 * A turn is reported only if rollouts to the end of the game, in new samples, confirm the loss.
 """
 
@@ -47,7 +47,7 @@ LANES = 512
 PASSIVE = "breaker"  # plan that plays the rest of a turn after the last attack
 WORST = 3  # maximum number of reported turns of a seat
 LEAST_LOSS = 0.06  # minimum loss of a reported turn, in win probability
-LEAST_GAMES = 16  # minimum of `Budget.chances` and `Budget.samples` in long games
+LEAST_GAMES = 16  # minimum of `Budget.chances`, and of `Budget.samples`, in long games
 FINALISTS = 4  # number of plans that are compared in all samples
 SURE = 3.0  # minimum loss of a reported turn, in standard errors
 HOPEFUL = 0.03  # minimum estimated loss of a turn that is checked by rollouts, in win probability
@@ -64,9 +64,9 @@ class Budget:
     In longer games, each turn gets fewer rollouts and samples.
     """
 
-    chances: int = 160  # rollouts for the chances at the beginning of a turn
-    samples: int = 48  # samples in which the best plans are compared
-    check: int = 128  # samples in each step of a check
+    chances: int = 160  # number of rollouts for the chances at the beginning of a turn
+    samples: int = 48  # number of samples in which the best plans are compared
+    check: int = 128  # number of samples in each step of a check
     steps: int = 5  # maximum number of steps of a check
     candidates: int = 5  # maximum number of turns of a seat that are checked
     turns: int = 60
@@ -80,9 +80,9 @@ class Budget:
 
 
 BUDGET = Budget()
-# Players of rollouts in games with goals. They keep fewer positions than the players of `strategist`.
+# Players of rollouts in games with goals; these beams keep fewer positions than the beams of `strategist`
 GOAL_PLAYERS = (beam.other_turn(beam.BOT, "reviewing beam", width=2),)
-# for games with goals, because rollouts with GOAL_PLAYERS take about ten times as long
+# Smaller budget for games with goals, because rollouts with GOAL_PLAYERS take about ten times as long
 GOAL_BUDGET = Budget(chances=16, samples=12, check=32, candidates=2)
 
 
@@ -243,7 +243,7 @@ class Reviewer:
     # ---------------------------------------------------------------------------------- losses
 
     def _search(self, turn: RecordedTurn, budget: Budget, number: int) -> Candidate | None:
-        """Compare a turn with all plans. Return None if the seat made no decision.
+        """Compare a turn with all plans; return a candidate, or None if the seat made no decision.
 
         The first samples are used to choose FINALISTS plans. The plan that is best in one half of the other
         samples is compared with the played turn in the other half.

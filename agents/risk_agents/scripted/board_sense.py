@@ -83,7 +83,7 @@ def is_inland(game, board, seat, territory):
 
 @kernel
 def enemy_troops_near(game, board, seat, territory):
-    """Return the number of troops on a territory's sources that the seat does not own."""
+    """Return the number of troops on those sources of a territory that the seat does not own."""
     total = 0
     for w in range(len(game.strong)):
         word = board.sources[territory, w] & ~game.owned[seat, w]
@@ -165,7 +165,10 @@ def border_action(game, board, rules, source, target):
 
 @kernel
 def amount_towards(rules, wanted, most):
-    """Return the AMOUNT action for the largest number of troops up to `wanted`, at least 1, out of `most`."""
+    """Return the AMOUNT action for the largest possible number of troops up to `wanted`, but at least 1.
+
+    `most` is the number of troops that are available.
+    """
     if wanted >= most:
         return int64(rules.amount_0) + ALL_OF_THEM
     best, number = 0, int64(1)

@@ -2,8 +2,8 @@
 
 `breaker` breaks a rival's continent where one of its own stacks is stronger than the border, and reinforces
 outnumbered borders of its own continents. After the first capture of a turn, `breaker` captures only valuable
-territories. If it has less than half as many troops as the strongest rival, it stops after the first capture.
-The ideas come from threat-based players in the literature; the implementation is original.
+territories. If `breaker` has fewer than half as many troops as the strongest rival, the bot stops after the
+first capture. The ideas come from threat-based players in the literature; the implementation is original.
 """
 
 import numpy as np
@@ -44,7 +44,7 @@ def choose(games, boards, rules, lanes, randoms, memory, actions):
 
 @kernel
 def break_threats(game, board, rules, seat, memory, seen):
-    """Return the action in the current phase: that of `hunt`, a response to threats, or that of `grow`."""
+    """Return the action in the current phase: the action of `hunt` or `grow`, or a response to threats."""
     action = hunt(game, board, rules, seat, memory, seen)
     if action != NONE:
         return action

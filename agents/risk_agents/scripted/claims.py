@@ -33,7 +33,7 @@ def claim(game, board, randoms, lane, seat):
 
 @kernel
 def claim_by(game, board, randoms, lane, seat, taste):
-    """Return the same as `claim`, but with the preferences `taste`."""
+    """Return the territory as in `claim`, but with the preferences `taste`."""
     best, most = NONE, -(1 << 60)
     if game.phase != Phase.CLAIM and game.phase != Phase.CAPITAL:
         return best

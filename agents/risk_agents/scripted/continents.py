@@ -107,7 +107,7 @@ def springboard(game, board, seat, continent):
 
 @kernel
 def targets_in(game, board, seat, territory, continent):
-    """Return the number of a territory's enemy targets in a continent, and the number of their troops."""
+    """Return the number of a territory's enemy targets in a continent, and the troops on these targets."""
     targets, defenders = 0, 0
     for w in range(len(game.strong)):
         word = board.targets[territory, w] & board.continent_members[continent, w] & ~game.owned[seat, w]

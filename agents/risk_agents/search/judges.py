@@ -118,7 +118,7 @@ def judge_heuristically(batch: GameVector, lanes: Array) -> Array:
 
 @entry_point
 def write_evaluations(games, boards, rules, lanes, chances):
-    """Write each living seat's share of the heuristic values, in each lane of `lanes`, into `chances`.
+    """Write each living seat's share of the heuristic values into `chances`, for each lane of `lanes`.
 
     `chances` is float64 (k, 6). `write_decided` determines the values of finished games.
     """

@@ -66,8 +66,8 @@ def choose_moves(games, boards, rules, lanes, randoms, memory, actions, networks
     """Choose an action in each lane (see `risk_env.bots.CompiledBot`).
 
     `networks` are the policy and the value. `worths`, float32 (N or 1, plans), has a row for each lane or one
-    row for all lanes. When a plan is chosen for a turn, the row gets each plan's win probability after the
-    turn, or UNTRIED.
+    row for all lanes. When a plan is chosen for a turn, the row gets the win probability after the turn for
+    each plan that was tried, and UNTRIED for the other plans.
     """
     trial = new_trial(games, networks, effort)
     for k in range(len(lanes)):
@@ -98,7 +98,7 @@ def new_trial(games, networks, effort):
 
 @kernel
 def best_plan(game, boards, rules, word, worths, trial):
-    """Try plans, write the win probability of each plan into `worths`, and return the best plan.
+    """Try plans, write the win probability of each tried plan into `worths`, and return the best plan.
 
     `word` contains 64 random bits.
     """

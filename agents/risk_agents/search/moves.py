@@ -81,7 +81,7 @@ def evaluate_move(game, source, target, amount, evaluator):
 
 @kernel
 def fortify_amount(game, rules, memory):
-    """Return the action that moves the rest of the wanted amount; write the new rest into the memory."""
+    """Return the action that moves the rest of the wanted amount; write what is left into the memory."""
     wanted = int64(memory[MOVE_WANTED])
     action = move_amount(game, rules, wanted)
     moved = 0 if action == rules.done else chosen_amount(rules, action, movable(game, rules))

@@ -99,7 +99,7 @@ class Claims:
 
 
 class FirstTroops:
-    """Place of the first troops in a game, which `choice` selects before the first troop is placed."""
+    """Place of the first troops; `choice` selects the place before the first troop is placed."""
 
     def __init__(self, choice: SetUpChoice) -> None:
         self._choice = choice

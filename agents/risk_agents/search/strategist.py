@@ -3,15 +3,15 @@
 A plan is a bot that can play the turn. When a turn begins, each plan plays the turn in samples. A sample is a
 copy of the game in which hidden facts and future chance are drawn again. After the turn, bots of different
 styles (PLAYERS) play all seats of a sample. If the rules have a victory by headquarters or objectives, a beam
-plays all seats. Bots whose habits resemble the earlier turns of a seat are drawn for the seat more often
-(`search.opponents`). Some turns later, a judge evaluates the position. The judge is a learned value, or the
-heuristic evaluation for games that the learned value does not know. In duels that `marshal` knows, the value
-of `marshal` evaluates the position at the end of the turn.
+plays all seats instead. Bots whose habits resemble the earlier turns of a seat are drawn for the seat more
+often (`search.opponents`). Some turns later, a judge evaluates the position. The judge is a learned value, or
+the heuristic evaluation for games that the learned value does not know. In duels that `marshal` knows, the
+value of `marshal` evaluates the position at the end of the turn.
 
 Most plans are beams that draft to different places, or search with different weights. The other plans are
-scripted bots and `planner`. Except in duels, three of the plans keep sets of cards. Weak plans are dropped
-in stages (sequential halving, Karnin 2013). In each stage, all remaining plans are played in the same
-samples. Such rollouts of fixed policies are a policy improvement step (Tesauro and Galperin 1996).
+scripted bots and `planner`. Except in duels, three of the plans keep sets of cards. Weak plans are dropped in
+stages (sequential halving, Karnin 2013). In each stage, all remaining plans are played in the same samples.
+Such rollouts of fixed policies are a policy improvement step (Tesauro and Galperin 1996).
 
 The agent compares plans again before some of its attacks, because battles may end differently than expected.
 The agent also chooses its claims and the place of its first troops by rollouts (`search.set_up`). Budgets
@@ -90,7 +90,7 @@ PLAYERS = (breaker.BOT, hunter.BOT, holder.BOT, card_killer.BOT, turtle.BOT, *ev
 GOAL_PLAYERS = (beam.other_turn(beam.BOT, "playing beam", width=3),)
 GOALS = ("headquarters", "objectives")  # victories that GOAL_PLAYERS pursue and scripted bots do not
 DECIDED = 0.95  # win probability of a seat in a duel above which the agent plays few games for a turn
-MANY = 5  # minimum number of players for short rollouts for the place of the first troops
+MANY = 5  # minimum number of players with which rollouts for the place of the first troops are short
 SET_UP = breaker.BOT  # plan that places the first troops, except in duels
 LEAST_GAMES = len(PLANS)  # minimum number of games of a budget: one for each of PLANS
 # Player in rollouts for the place of the first troops in duels

@@ -113,7 +113,7 @@ def expand(tree, slot, there, num_successors, evaluator):
     """Try captures from the node in `slot`, and return the new number of successors.
 
     The win probability of a capture must be at least LEAST_CHANCE. The best successors are kept in the slots
-    from `there` on; `num_successors` is their number before the call.
+    from `there` on; `num_successors` is the number of successors before the call.
     """
     game, board, seat = tree.nodes[slot], evaluator.board, evaluator.seat
     for w in range(len(game.strong)):
@@ -136,7 +136,7 @@ def expand(tree, slot, there, num_successors, evaluator):
 
 @kernel
 def try_capture(tree, slot, there, num_successors, source, target, chance, evaluator):
-    """Add at most two successors of a capture: all movable troops or only a few troops move in.
+    """Add at most two successors for a capture: one in which all movable troops move in, and one with few.
 
     Returns the new number of successors.
     """
@@ -172,8 +172,8 @@ def fail(nodes, slot, source, target, chance):
 def succeed(game, board, rules, seat, source, target, chance, all_in):
     """Capture a territory with the expected survivors of a won blitz.
 
-    If `all_in` is true, all movable troops occupy the territory, otherwise at most three. Returns False if
-    this occupation need not be tried.
+    If `all_in` is true, all movable troops occupy the territory. Otherwise, at most three troops occupy
+    the territory. Returns False if this occupation need not be tried.
     """
     attackers, defenders = troops_on(game, source), troops_on(game, target)
     left = (left_after(ODDS, attackers, defenders) - (1.0 - chance)) / max(chance, 1e-9)
@@ -200,8 +200,8 @@ def succeed(game, board, rules, seat, source, target, chance, all_in):
 def insert(tree, slot, there, num_successors, seat, source, target, all_in):
     """Add the node in slot FRESH to the successors if its value is high enough.
 
-    An equal successor, or else the worst of `tree.width` successors, is replaced if its value is lower.
-    Returns the new number of successors.
+    The node replaces an equal successor, or else the worst of `tree.width` successors, if this successor has
+    a lower value. Returns the new number of successors.
     """
     nodes, facts, paths, width = tree.nodes, tree.facts, tree.paths, tree.width
     place = equal_successor(nodes, paths, there, num_successors, seat, target)

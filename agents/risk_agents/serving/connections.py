@@ -74,8 +74,8 @@ class Connections:
     def wait(self, protocol: Any) -> None:
         """Record that a connection waits for a request.
 
-        If too many connections wait, in total or from one address, close the connection of this group that
-        has waited longest.
+        If too many connections wait in total, close the connection that has waited longest. If too many
+        connections from one address wait, close the longest-waiting connection from this address.
         """
         network = self._open.get(protocol)
         if network is None:
@@ -119,13 +119,13 @@ class GuardedHTTP(H11Protocol):
         self._guard = guard
 
     def connection_made(self, transport: Any) -> None:
-        """Add the connection."""
+        """Add the connection to the guard."""
         super().connection_made(transport)
         self._guard.add(self)
         self._guard.wait(self)
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Remove the connection."""
+        """Remove the connection from the guard."""
         self._guard.remove(self)
         super().connection_lost(exc)
 
@@ -138,7 +138,7 @@ class GuardedHTTP(H11Protocol):
             self._guard.begin(self)
 
     def on_response_complete(self) -> None:
-        """Wait for the next request."""
+        """Record that the connection waits for the next request."""
         if not self.transport.is_closing():
             self._guard.wait(self)
         super().on_response_complete()
@@ -157,12 +157,12 @@ class GuardedSocket(WebSocketsSansIOProtocol):
         self._guard = guard
 
     def connection_made(self, transport: Any) -> None:
-        """Add the connection."""
+        """Add the connection to the guard."""
         super().connection_made(transport)
         self._guard.add(self)
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Remove the connection."""
+        """Remove the connection from the guard."""
         self._guard.remove(self)
         super().connection_lost(exc)
 
@@ -246,7 +246,7 @@ def check_address(host: str, port: int) -> None:
 
 
 def _why_not_bound(host: str, port: int, error: OSError) -> str:
-    """Return an error message: why a server cannot listen on an address, and which port to choose instead."""
+    """Return an error message that says why a server cannot listen on an address, and what to do."""
     if error.errno == errno.EADDRINUSE:
         return f"--port {port}: another program uses this port of {host}; choose another port"
     if error.errno == errno.EACCES:

@@ -1,6 +1,6 @@
 """Tournaments between agents of any kind, with ratings and their confidence intervals.
 
-On the command line, use `risk-env tournament`. In a program, use
+On the command line, use `risk-env tournament`. In a program, use:
 
     rules = Rules.preset("classic", num_players=3)
     config = make_config(["grower", "bots.py:MyBot"], rules, "classic", seed=0)

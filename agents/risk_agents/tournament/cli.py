@@ -102,7 +102,7 @@ def _check_outputs(arguments: argparse.Namespace) -> None:
     Raises an error for the first argument that is not valid.
     """
     if arguments.games is not None and not 1 <= arguments.games <= MOST_GAMES:
-        raise ValueError(f"--games {arguments.games}: must be at least 1 and at most {MOST_GAMES:,}")
+        raise ValueError(f"--games {arguments.games}: must be from 1 to {MOST_GAMES:,}")
     if arguments.resume and arguments.out:
         raise ValueError(
             f"--out {arguments.out} cannot be combined with --resume, which writes to {arguments.resume}"
@@ -283,7 +283,7 @@ def _config(wanted: dict[str, Any], level: str | None) -> TournamentConfig:
     agents = split_agents(wanted["agents"])
     if wanted["against"] is not None:
         if len(agents) != 1:
-            raise ValueError(f"--agents names {len(agents)} agents; with --against it must name exactly one")
+            raise ValueError(f"--agents names {len(agents)} agents; with --against, give exactly one agent")
         agents.append(wanted["against"])
     names = ("seed", "time_limit", "fresh", "game_time", "fixed_seats", "copies", "record", "luck")
     options = {name: wanted[name] for name in names}

@@ -52,7 +52,7 @@ REHEARSED_ROUNDS = 10  # maximum number of rounds of a rehearsal
 NO_DEAL = 1 << 62  # number of the deal of rehearsals, which no tournament plays
 Request = Callable[[dict[str, Any]], dict[str, Any]]
 
-_UNPREPARED: set[str] = set()  # specs whose process ended in the preparation; they do not prepare again
+_UNPREPARED: set[str] = set()  # specs whose process ended in the preparation; later games skip it
 
 
 class Host:

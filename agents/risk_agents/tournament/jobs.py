@@ -33,7 +33,7 @@ def play(config: TournamentConfig, chunk: Chunk) -> Iterator[GameResult]:
 
 
 def _bots(config: TournamentConfig, chunk: Chunk) -> dict[int, LanePlayer]:
-    """Return the players of a chunk that play in lanes, by agent."""
+    """Return the lane players of a chunk, by agent number."""
     numbers = sorted({agent for pairing in chunk for agent in pairing.seats})
     bots = {agent: lane_player(config.entrants[agent].spec) for agent in numbers}
     return {agent: bot for agent, bot in bots.items() if bot is not None}

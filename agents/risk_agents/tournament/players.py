@@ -140,8 +140,8 @@ class PlayerPool:
     def players(self, agents: Sequence[int]) -> list[LanePlayer | Agent]:
         """Return the player of each seat; `agents` contains the number of each seat's agent.
 
-        A program plays different seats in the same process. If a program plays several seats of one game,
-        each of these seats has a separate process.
+        In different games, a program can play different seats in the same process. If a program plays several
+        seats of one game, each of these seats has a separate process.
         """
         return [self._player(agent, seat, agents[:seat].count(agent)) for seat, agent in enumerate(agents)]
 
@@ -164,7 +164,7 @@ class PlayerPool:
         )
 
     def host(self, agent: int, seat: int) -> Host:
-        """Return the running host of an agent, after the agent at `seat` has had a chance to prepare."""
+        """Let the agent prepare for `seat`, and return the agent's running host."""
         if agent not in self._hosts or not self._hosts[agent].is_alive:
             self._hosts[agent] = self._started(agent)
         self._hosts[agent].prepare(seat)

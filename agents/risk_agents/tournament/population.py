@@ -88,7 +88,10 @@ def _analyse(payoffs: Floats) -> tuple[Floats, Floats, Floats]:
 
 
 def with_intervals(values: Floats) -> tuple[Estimate, ...]:
-    """Return the first row of `values`, float (1 + samples, K), with intervals from the other rows."""
+    """Return estimates from the first row of `values`, with 95 % intervals from the other rows.
+
+    `values` is float (1 + samples, K).
+    """
     return tuple(estimates(values[0], np.quantile(values[1:], (0.025, 0.975), axis=0).T))
 
 
@@ -134,8 +137,8 @@ def alpha_rank(payoffs: Floats, mutation: float = MUTATION) -> Floats:
 
     A population plays one agent at a time. In each step, another agent is drawn uniformly, and can replace
     the current agent. The probability of the replacement is 1 - `mutation` if the drawn agent finishes ahead
-    of the current agent in more than half of their games. The probability is 0.5 if the agents are equal, and
-    `mutation` otherwise. `payoffs` is as in `nash_average`.
+    of the current agent in more than half of the games that both play. The probability is 0.5 if the agents
+    are equal, and `mutation` otherwise. `payoffs` is as in `nash_average`.
     """
     gains = payoffs - payoffs.T
     K = len(gains)

@@ -97,7 +97,8 @@ class Store:
                 raise ValueError("the table 'setting' must have one row of two strings")
             arguments = json.loads(rows[0][1])
             if not isinstance(arguments, dict):
-                raise ValueError("the arguments in the table 'setting' must be a JSON object")
+                kind = type(arguments).__name__
+                raise ValueError(f"the arguments in the table 'setting' must be a JSON object, not {kind}")
             config = TournamentConfig.from_json(rows[0][0])
         return cls(path, config, arguments)
 

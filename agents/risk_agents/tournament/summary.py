@@ -234,8 +234,8 @@ def _ahead(games: Games, order: Sequence[int], seed: int) -> tuple[tuple[Estimat
 def pairs(games: Games) -> tuple[Array, Ints]:
     """Return facts about every pair of different seats in each game, as two arrays (G, P (P - 1)).
 
-    The first array is True if the pair's first seat finished before its second seat. The second array is K
-    times the agent of the first seat, plus the agent of the second seat.
+    The first array is True if the first seat of the pair finished before the second seat. The second array is
+    K times the agent of the first seat, plus the agent of the second seat.
     """
     P = games.num_players
     mine, theirs = np.array([(seat, other) for seat in range(P) for other in range(P) if seat != other]).T

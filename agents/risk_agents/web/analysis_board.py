@@ -29,7 +29,7 @@ BOT = "breaker"  # bot that plays games to the end to estimate win probabilities
 FIRST_AGENT = "strategist"  # agent that the page offers first
 START = Rules.preset("classic", 3, profile=FAST, setup="random")
 GAMES = 256  # number of games for the win probabilities of a position
-MOST_WAITING = 8  # maximum number of requests of each kind that run or wait
+MOST_WAITING = 8  # maximum number of running and waiting requests of each kind
 MOST_TROOPS = 1000  # maximum number of troops of each side in a battle; exact odds take at most about 10 ms
 
 
@@ -38,7 +38,7 @@ class Analysis:
 
     def __init__(self) -> None:
         self._analyst = Analyst()
-        # `_thinking` sends requests to the analyst, `_playing` plays moves and computes odds
+        # `_thinking` sends requests to the analyst; `_playing` plays moves and computes odds
         self._thinking, self._playing = (BoundedThreads(1, MOST_WAITING) for _ in range(2))
         self._agents: list[str] | None = None
 
@@ -116,7 +116,7 @@ def _check_choice(wish: dict[str, Any]) -> None:
 
 
 def _node(wish: dict[str, Any]) -> dict[str, Any]:
-    """Return the facts about a position for the analysis board.
+    """Return the facts about a position, or about the position after a move, for the analysis board.
 
     The map is included only if the request plays nothing, because an action does not change the map.
     """

@@ -1,8 +1,8 @@
 """Addresses of the server: the lobby, the pages of games, and a WebSocket for every browser.
 
 The server checks all actions. A browser watches or plays. To play, the browser sends the secret of a seat.
-The browser then gets the state changes (frames) that this seat may see. It may act only in decisions of this
-seat.
+The browser then gets the state changes (frames) that this seat may see. The browser may act only in decisions
+of this seat.
 """
 
 import asyncio
@@ -154,20 +154,20 @@ class Pages:
             return Json({"error": str(error)}, 503)
 
     async def begin(self, wish: Any) -> dict[str, Any]:
-        """Begin a game, and return its name and its secrets.
+        """Begin a game; return the game's name and secrets.
 
         No other response contains these secrets.
         """
         return _secrets(*await self.lobby.begin(wish))
 
     async def first(self, wish: Any) -> dict[str, Any]:
-        """Begin the first game of a new player, and return its name and its secrets (see `begin`)."""
+        """Begin the first game of a new player; return the game's name and secrets (see `begin`)."""
         if wish != {}:
             raise Refused("the first game has no settings: send an empty JSON object")
         return _secrets(*await self.lobby.first())
 
     async def again(self, wish: Any) -> dict[str, Any]:
-        """Begin a new game with a game's settings, and return its name and its secrets (see `begin`)."""
+        """Begin a new game with a game's settings; return the new game's name and secrets (see `begin`)."""
         request = checked_wish(wish, {"game": str, "token": str})
         return _secrets(*await self.lobby.again(request["game"], request["token"]))
 

@@ -711,7 +711,7 @@ def to_place(game: Game) -> int:
 
 
 def most_of(game: Game) -> int:
-    """Return the maximum number of troops in the decision, or 0 if the decision is not about an amount."""
+    """Return the maximum number of troops for a decision about an amount, or 0 for other decisions."""
     return most_troops(game.record, game.rules.max_troops) if game.phase in AMOUNT_PHASES else 0
 
 
@@ -747,10 +747,10 @@ def question_of(game: Game, decision: int = 0) -> dict[str, Any]:
 
     `decision` is the number of the seat's earlier decisions.
 
-    In the result, `most` is the maximum number of troops of the decision, or 0 if the decision is not about
-    an amount. `left` is the number of troops left to place, of which an answer can place at most `placeable`.
-    `composes` is True if choices can wait until they are confirmed. `settles` is the group of decisions that
-    the command `settle` leaves to the server, or None.
+    In the result, `most` is the maximum number of troops that the decision allows, or 0 if the decision is
+    not about an amount. `left` is the number of troops left to place, of which one answer can place at most
+    `placeable` on one territory. `composes` is True if choices can wait until they are confirmed. `settles`
+    is the group of decisions that the command `settle` leaves to the server, or None.
     """
     question = {
         "decision": decision,
@@ -776,7 +776,8 @@ def _choice(game: Game, action: int) -> dict[str, Any]:
     """Return a legal action for the page.
 
     For an attack, the result contains the probability that a blitz captures the territory, unless Rewards
-    change the dice. For a territory, it contains the maximum number of troops that an answer can place there.
+    change the dice. For the choice of a territory, the result contains the maximum number of troops that one
+    answer can place there.
     """
     kind, arguments = game.tables.space.decode(action)
     choice = {"action": action, "text": game.action_text(action), "kind": kind, "places": arguments}

@@ -167,10 +167,10 @@ def without_history(game: Game) -> Game:
 def settling_action(game: Game) -> int:
     """Return the action that the server chooses for a person in the set-up and in defence.
 
-    A claim takes the territory with the largest share of the person's territories among its sources, the
-    territories from which it can be attacked. If shares are equal, the territory in the smallest continent is
-    claimed. A troop goes to the territory with the most opposing troops on its sources, relative to its own
-    troops. A defender rolls as many dice as possible.
+    The sources of a territory are the territories that can attack the territory. A claim takes the territory
+    with the largest share of sources that the person owns. If shares are equal, the territory in the smallest
+    continent is claimed. A troop goes to the territory with the highest ratio of opposing troops on the
+    sources to troops on the territory. A defender rolls as many dice as possible.
     """
     if game.phase == Phase.DEFEND:
         return int(game.legal_actions()[-1])

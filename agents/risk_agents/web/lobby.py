@@ -44,7 +44,7 @@ MOST_BYTES = 200_000_000  # maximum size of the frames of all open games, in byt
 MOST_LISTED = 30  # maximum number of games in the lobby's list
 OPENERS = 2  # number of threads that begin games, and number of threads that open saved games
 CLOSERS = 16  # number of threads that close games
-MOST_LOOKING = 64  # maximum number of requests for lists and moments of games that run or wait
+MOST_LOOKING = 64  # maximum number of running and waiting requests for lists, and for moments of games
 MOST_OPENING = 16  # maximum number of games that begin, and of saved games that are opened, at a time
 LONGEST_SPEC = 200  # maximum number of characters of a player's spec
 EASY = "grower"  # opponent in the first game of a new player
@@ -109,14 +109,14 @@ class Lobby:
         return {"agents": agents(), "refused": refused, "players": game.num_players}
 
     async def begin(self, wish: Any) -> tuple[str, Setting]:
-        """Begin a game, and return its name and its setting.
+        """Begin a game; return the game's name and setting.
 
         Raises ValueError with the reason if the request is not valid, or if the game cannot be saved.
         """
         return await self._start(partial(self._setting, wish))
 
     async def first(self) -> tuple[str, Setting]:
-        """Begin the first game of a new player, and return its name and its setting."""
+        """Begin the first game of a new player; return the game's name and setting."""
         return await self._start(_first_game)
 
     async def again(self, name: str, token: str) -> tuple[str, Setting]:
@@ -128,7 +128,7 @@ class Lobby:
         table = await self.table(name)
         setting = table.setting
         if not (table.game.is_over or setting.is_owner(token)):
-            raise Refused("only the person who began a game can play it again before it is over")
+            raise Refused("only the person who began a game can play the game again before it is over")
         if RECORDED in setting.game.players:
             raise Refused('A recorded game has no players. Click "Play on" to choose players.')
         return await self._start(partial(_again, setting))
@@ -156,7 +156,7 @@ class Lobby:
             self._deleted.discard(name)
 
     async def _start(self, make_setting: Callable[[], Setting]) -> tuple[str, Setting]:
-        """Begin a game with the setting that `make_setting()` returns; return its name and its setting.
+        """Begin a game with the setting that `make_setting()` returns; return the game's name and setting.
 
         Raises ValueError if the game cannot begin or cannot be saved.
         """

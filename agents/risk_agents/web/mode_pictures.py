@@ -87,8 +87,8 @@ def _starts(steps: Array, count: int) -> list[int]:
 def _owners(steps: Array) -> list[int]:
     """Return the owner of each territory.
 
-    Each owner has the same number of territories, or one more, near its start. `steps`, (starts, T), contains
-    the distances from the starts, in borders.
+    The territories of an owner are near the owner's start. All owners have equally many territories, up to a
+    difference of one. `steps`, (starts, T), contains the distances from the starts, in borders.
     """
     owner = np.full(steps.shape[1], NOBODY)
     for turn in range(len(owner)):

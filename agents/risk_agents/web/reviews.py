@@ -36,7 +36,7 @@ class Reviews:
     async def of(self, name: str, table: BrowserTable) -> dict[str, Any]:
         """Return {"review": ...} for a game, or {"waiting": true} while the review is computed.
 
-        The first call begins the computation. Raise Refused if the game is not over, and ValueError with the
+        The first call begins the computation. Raises Refused if the game is not over, and ValueError with the
         reason if the computation failed.
         """
         if not table.game.is_over:
@@ -51,7 +51,7 @@ class Reviews:
         return {"review": task.result()}
 
     def _begin(self, name: str, table: BrowserTable) -> None:
-        """Begin the computation of a review, and drop the oldest finished reviews above MOST_KEPT."""
+        """Begin the computation of a review, and drop the oldest finished reviews beyond MOST_KEPT."""
         finished = [other for other, task in self._tasks.items() if task.done()]
         for other in finished[: max(0, len(finished) - MOST_KEPT + 1)]:
             del self._tasks[other]

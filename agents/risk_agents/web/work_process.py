@@ -30,7 +30,7 @@ class WorkProcess:
     def request(self, request: dict[str, Any], limit: float) -> Any:
         """Return the result of a request within `limit` seconds.
 
-        Raise ValueError with the reason if the request fails or takes too long.
+        Raises ValueError with the reason if the request fails or takes too long.
         """
         reply = self._reply(request, limit)
         if "error" in reply:
@@ -40,7 +40,7 @@ class WorkProcess:
     def compile_once(self, kind: str, request: dict[str, Any], limit: float) -> None:
         """Send a request that compiles code, unless the process has already compiled the code for `kind`.
 
-        An error in the reply has no effect: the request that needs the code then fails with a reason. Raise
+        An error in the reply has no effect: the request that needs the code then fails with a reason. Raises
         ValueError if the process ends, or if the request takes more than `limit` seconds.
         """
         self._running()

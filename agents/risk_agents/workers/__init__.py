@@ -1,7 +1,7 @@
 """Run work in this process, in processes of this machine, or on a Ray cluster.
 
     with open_executor(workers) as executor:
-        for result in in_order(executor, function, pieces):  # function(*piece) of each piece
+        for result in in_order(executor, function, pieces):  # function(*piece) for each piece
             ...
 
 `workers` is the value of `--workers`, such as `1`, `4`, `ray` or `ray://HOST:PORT`. All three kinds of

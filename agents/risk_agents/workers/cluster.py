@@ -62,7 +62,7 @@ class _Piece(Future[Any]):
     number: int
     function: Callable[..., Any]
     arguments: tuple[Any, ...]  # arguments of `_run_piece` after `name` and `attempt`
-    before: _Piece | None = None  # previous piece of its chain, until this piece has ended
+    before: _Piece | None = None  # previous piece of the chain, until this piece has ended
     following: list[_Piece] = field(default_factory=list)  # next pieces, until this piece has ended
     reference: Any = None  # Ray's reference to the result of the latest attempt
     result_to_come: Future[Any] | None = None  # future of the latest attempt; None if given up or ended

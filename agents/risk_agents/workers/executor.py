@@ -107,7 +107,7 @@ class Limits:
 
 
 def say_again(why: str) -> None:
-    """Print the reason `why` a piece of work starts again to standard error."""
+    """Print `why`, the reason why a piece of work starts again, to standard error."""
     with suppress(OSError):  # standard error may be closed
         print(f"{why}; its work begins again elsewhere", file=sys.stderr)
 
