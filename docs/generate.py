@@ -335,9 +335,9 @@ confidence intervals:
 SCALING = """
 The games are tournament games of six copies of `beam`. The decisions are from self-play with one actor for
 each worker: *decisions played* without learning, *decisions trained* with a learner on one core. A factor in
-brackets is the median ratio to one worker of the same kind. If there are as many workers as cores, the learner and
-the *driver* (the main process) share a core with a worker. The load average of the machine at the start was
-{load:g}. The rates above are per second of wall time, so other processes reduce the rates.
+brackets is the median ratio to one worker of the same kind. If there are as many workers as cores, the
+learner and the *driver* (the main process) share a core with a worker. The load average of the machine at
+the start was {load:g}. The rates above are per second of wall time, so other processes reduce the rates.
 
 The estimates below are computed from CPU time. A game takes {us:.0f} µs of CPU time in the driver, so one
 driver can keep {cores:,.0f} cores busy. The learner uses one of the cores.
