@@ -207,9 +207,9 @@ to three significant digits.
   depend on an agent. Random games are long; games between other players have fewer decisions
   ([below](#whole-games)).
 * **The best of several windows.** The speed of a shared machine can change by a factor of two within
-  minutes. Environments, other libraries and presets are therefore measured several times, and the tables
-  show the best results. [Whole games](#whole-games) are measured once, in CPU time. The tables of
-  [workers](#workers) show medians.
+  minutes. Environments, other libraries and presets are therefore measured in several short windows of
+  time, and the tables show the best window. [Whole games](#whole-games) are measured once, in CPU time. The
+  tables of [workers](#workers) show medians.
 * **Other libraries** play their own games on the same core in the same run. Each library is used through
   its usual interface, with its own observations and masks. The numbers compare the cost of a step, not the
   quality of a library.
@@ -328,18 +328,19 @@ def _with_interval(row: dict[str, float]) -> str:
 
 RAY = """
 The next table shows the speed of Ray workers divided by the speed of the same number of local processes.
-Both were measured in alternating windows (medians with 95 % confidence intervals):
+The two kinds of workers were measured in alternating windows of time. The table shows medians with 95 %
+confidence intervals:
 """
 
 SCALING = """
 The games are tournament games of six copies of `beam`. The decisions are from self-play with one actor for
 each worker: *decisions played* without learning, *decisions trained* with a learner on one core. A factor in
-brackets is the ratio to one worker of the same kind. If there are as many workers as cores, the learner and
-the *driver* (the main process) share a core with a worker. The load average of the machine at the start was
-{load:g}. The rates above are per second of wall time, so other processes reduce the rates.
+brackets is the median ratio to one worker of the same kind. If there are as many workers as cores, the
+learner and the *driver* (the main process) share a core with a worker. The load average of the machine at
+the start was {load:g}. The rates above are per second of wall time, so other processes reduce the rates.
 
-The estimates below are computed from CPU time. A game takes {us:.0f} µs in the driver, so one driver can
-keep {cores:,.0f} cores busy. The learner uses one of the cores.
+The estimates below are computed from CPU time. A game takes {us:.0f} µs of CPU time in the driver, so one
+driver can keep {cores:,.0f} cores busy. The learner uses one of the cores.
 """
 
 
