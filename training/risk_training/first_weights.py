@@ -21,7 +21,7 @@ SHIPPED = {
 
 
 def path_of(kind: str, source: str) -> str:
-    """Return the path of an agent's file of this kind. If `source` is not such an agent, return `source`."""
+    """Return the path of a trained file of this kind. `source` is a path, or the name of an agent."""
     shipped = SHIPPED.get((kind, source))
     return source if shipped is None else str(FOLDER / f"{shipped}.npz")
 

@@ -159,7 +159,7 @@ class Rollout:
     def unpack(self, packed: Packed, first: int) -> None:
         """Write the result of `packed` into the lanes from `first` on.
 
-        `write_features` reads the other entries later.
+        The observations and the legal actions stay packed until `write_features` is called.
         """
         lanes = slice(first, first + len(packed["next_seats"]))
         for name in OF_DECISIONS:

@@ -187,9 +187,9 @@ class SelfPlay:
         self.batch.ask(self.lanes)
 
     def pay_ends(self, lanes: Array, network: Network | None, rollout: Rollout | None) -> None:
-        """Write final rewards to the last decisions of seats.
+        """Write final rewards to the last decisions of the seats that have just finished in these lanes.
 
-        The seats have just been eliminated in these lanes, or their game has just ended.
+        A seat finishes when it is eliminated or the game ends.
         """
         batch = self.batch
         ended = batch.terminated[lanes] | batch.truncated[lanes]
@@ -226,7 +226,7 @@ class SelfPlay:
             self.won.append((label, won))
 
     def results(self) -> dict[str, Any]:
-        """Return metrics of the games since the last call: number, mean length and win rates."""
+        """Return metrics of the games that ended since the last call: number, mean length and win rates."""
         metrics = game_metrics(self.rounds, self.won, self.bots)
         self.rounds, self.won = [], []
         return metrics
@@ -400,7 +400,7 @@ def game_metrics(
 
 
 def potential(observations: Array, board: Board, weight: float) -> Array:
-    """Return the observing seats' share of all owned territories, times `weight`.
+    """Return each observing seat's share of all owned territories, multiplied by `weight`.
 
     The result is float32 (k,) for observations int8 (k, D). Shaping adds gamma * potential(next) -
     potential(now) to each reward. After the seat's elimination or the end of the game, the potential is 0,
