@@ -178,7 +178,7 @@ class Actors:
             raise ValueError(f"snapshots {shortened(sorted(missing))} have no weights")
 
     def results(self) -> dict[str, Any]:
-        """Return the staleness of the latest rollouts, and metrics of games that ended since the last call."""
+        """Return staleness of the latest rollouts, and metrics of games that ended since the last call."""
         metrics = game_metrics(self.rounds, self.won, self.config.league.bots)
         self.rounds, self.won = [], []
         return metrics | {"actors/staleness": self.staleness}
