@@ -14,10 +14,10 @@ PAGE = """# Speed over versions
 
 `make docs` generates this page from `benchmarks/instructions.json`.
 
-The table shows the number of instructions of fixed workloads, in millions. Valgrind counts the instructions.
-Other processes do not affect the counts, so small changes are visible on any machine. A count is not a
-measure of time, because time also depends on memory accesses and branches. [Benchmarks](benchmarks.md) has
-times.
+The table shows the number of instructions of fixed workloads, in millions. A *workload* is a fixed piece of
+work, such as 30 steps of a batch of games. Valgrind counts the instructions. Other processes do not affect
+the counts, so small changes are visible on any machine. A count is not a measure of time, because time also
+depends on memory accesses and branches. [Benchmarks](benchmarks.md) shows times.
 
 ![Instructions of each workload, relative to the first version with this workload](pictures/speed.svg)
 """

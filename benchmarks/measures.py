@@ -24,9 +24,9 @@ TYPICAL_BATCH = 1024  # number of games in measures of a single size
 PGX_BATCHES = {"backgammon": (64, 256, 1024, 4096), "chess": (16, 64, 256, 1024)}
 PUFFER_BATCHES = (64, 1024)
 PUFFER_ACTIONS = 256  # number of sets of actions drawn before the clock starts
-LANES_SPREAD = 256  # number of stages of a game; other lanes repeat the stages with other random numbers
+LANES_SPREAD = 256  # number of different games; other lanes begin as copies with other random numbers
 WARM_UP = 20  # number of steps before the clock starts
-PAIRS = 10  # number of pairs of short windows (one thread, two threads) per pair of usual windows
+PAIRS = 10  # number of short windows into which a window is split to compare one thread with two threads
 OPTIONS: dict[str, Any] = {
     "setup": "random",
     "attack": "choice",
@@ -337,7 +337,7 @@ def puffer(game: str, clock: Clock) -> Iterator[Row]:
 
 
 class Measure(NamedTuple):
-    """A generator of rows, and the packages that it needs."""
+    """A generator of rows, and the packages that the generator needs."""
 
     rows: Callable[[Clock], Iterator[Row]]
     packages: tuple[str, ...] = ()

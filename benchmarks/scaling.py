@@ -60,7 +60,7 @@ NO_WORKER = "this process"
 KINDS = (NO_WORKER, "1 process", "1 Ray worker", "2 processes", "2 Ray workers")
 ALONE = {"2 processes": "1 process", "2 Ray workers": "1 Ray worker"}  # one worker of the same kind
 PROCESSES = {"1 Ray worker": "1 process", "2 Ray workers": "2 processes"}  # the same number of processes
-CHANCE = 0.05  # probability that the median of the ratios is outside the interval
+CHANCE = 0.05  # probability that the true median of the ratios is outside the interval
 PLAYED = 4  # windows without learning have this many times the rollouts of windows with learning
 RATES = {
     "games_a_second": "games per second",
@@ -205,7 +205,7 @@ def summary(kind: str, windows: Mapping[str, Sequence[Row]]) -> Row:
 
 
 def compared(ones: Sequence[Row], others: Sequence[Row], name: str) -> Row:
-    """Return the median of the ratios of a rate, round by round, with its confidence interval."""
+    """Return the median over rounds of the ratio of two rates, with its confidence interval."""
     ratios = [one[name] / other[name] for one, other in zip(ones, others, strict=True)]
     low, high = interval(ratios)
     return {"ratio": median(ratios), "low": low, "high": high}
