@@ -91,7 +91,7 @@ def read_arguments(argv: Sequence[str]) -> argparse.Namespace:
         metavar="FOLDER",
         help="store the result in FOLDER (default: benchmarks/results)",
     )
-    add("--measure", choices=MEASURES, help="run one measure in this process and print its rows as JSON")
+    add("--measure", choices=MEASURES, help="run one measure in this process and print the rows as JSON")
     return parser.parse_args(argv)
 
 

@@ -409,8 +409,8 @@ def _of_the_learner(row: Row) -> list[str]:
         f"A decision has {row['bytes_a_decision']:,.0f} bytes, the weights have "
         f"{row['bytes_a_weight_update']:,} bytes, and the games of an actor have "
         f"{row['bytes_of_an_actors_games']:,} bytes. "
-        f"Every rollout of {row['decisions_a_rollout']:,} decisions "
-        "sends weights and games to an actor, and returns the games."
+        f"For every rollout of {row['decisions_a_rollout']:,} decisions, the learner sends weights and games "
+        "to an actor, and the actor returns the games."
     ]
 
 

@@ -7,10 +7,10 @@ the game or, if the game was truncated, the value of the last position. With `td
 of the positions in between count as well. In this module, a *round* is a training round: whole games are
 played, then the network learns from the latest rounds.
 
-The bots of the setting `bots` play the first round, unless `begin_with` is set. In all other rounds, each
-seat is played by a bot with probability `bot_share`, and otherwise by `beam` with the value that is being
-trained. For exploration, attacks are sometimes stopped, and troops are sometimes drafted to a random
-territory.
+Unless `begin_with` is set, the bots of the setting `bots` play the first round, and with `staleness: 1` also
+the second round. In all other rounds, each seat is played by a bot with probability `bot_share`, and
+otherwise by `beam` with the value that is being trained. For exploration, attacks are sometimes stopped, and
+troops are sometimes drafted to a random territory.
 """
 
 from __future__ import annotations

@@ -106,8 +106,8 @@ def _check_setting(name: str, value: Any, allowed: Mapping[str, Any]) -> None:
 class EvaluationSettings(Settings):
     """Settings of the evaluations, which are made at intervals, against fixed opponents.
 
-    In each game, the policy plays one seat, and one opponent plays all other seats. The policy plays every
-    seat equally often.
+    In each game, the trained agent plays one seat, and one opponent plays all other seats. The trained agent
+    plays every seat equally often.
     """
 
     SECTION: ClassVar[str] = "evaluation."

@@ -1,9 +1,10 @@
 """The trainer `turn_policy`: a network chooses the plans worth trying when a turn begins.
 
-A training round plays whole games with two to six players. Bots play some of the seats. The other seats try
-all plans when their turns begin, evaluate the resulting positions with a state value, and follow the best
-plan (`risk_agents.search.lookahead`). The network learns each plan's gain over the mean of all plans. This
-method is expert iteration (Anthony et al. 2017) with a search of one turn.
+A training round plays whole games with two to six players. Bots play some of the seats, and the learner plays
+the other seats. At the start of each turn, the learner tries all plans, evaluates the resulting positions
+with a state value, and follows the best plan (`risk_agents.search.lookahead`). The network learns each plan's
+gain over the mean of all plans. This method is expert iteration (Anthony et al. 2017) with a search of one
+turn.
 """
 
 from __future__ import annotations
