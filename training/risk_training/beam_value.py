@@ -87,11 +87,11 @@ class Config(NetworkSettings):
     beam_width: int = setting(4, 1, MOST_WIDTH)  # beam width in training games
     bots: tuple[str, ...] = setting(("planner", "beam"), **NAMES)
     bot_share: float = setting(0.2, 0, 1)  # share of the seats that bots play
-    explore: float = setting(0.02, 0, 1)  # probability of a random draft, and of stopping the attacks
+    explore: float = setting(0.02, 0, 1)  # per decision: probability of a random draft, or of no more attacks
     every_attack: bool = False  # also learn from the position before each attack
     td_lambda: float = setting(0.8, 0, 1)
     hidden_sizes: tuple[int, ...] = setting((16, 16), 1, MOST_UNITS, length=TWO)  # layer widths
-    minibatches: int = setting(800, 1, 10**6)  # minibatches per round
+    minibatches: int = setting(800, 1, 10**6)  # number of minibatches per round
     batch_size: int = setting(512, 1, MOST_BATCH)
     learning_rate: float = setting(2e-3, *RATES)  # decays linearly to a tenth
     weight_decay: float = setting(0.01, 0, 1)
@@ -162,7 +162,7 @@ class Positions:
     def load(cls, path: Path, columns: int, most: int = MOST_BYTES) -> Positions:
         """Return the positions in a file that `save` wrote, with `columns` features per position.
 
-        Raise ValueError, which names the file, for any other file, and for a file of more than `most` bytes.
+        Raises ValueError, which names the file, if the file has other content or more than `most` bytes.
         """
         try:
             arrays = read_npz(path, most, "fib")

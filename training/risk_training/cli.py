@@ -94,7 +94,7 @@ def main(argv: Sequence[str]) -> None:
 
 
 class _Runs:
-    """Training of the runs of `responses.run_rounds`, with the arguments of the command line."""
+    """The runs that `responses.run_rounds` trains, with the arguments of the command line."""
 
     def __init__(self, arguments: argparse.Namespace, executor: WorkExecutor) -> None:
         self._arguments, self._executor = arguments, executor
@@ -112,7 +112,7 @@ class _Runs:
 def _train_responses(arguments: argparse.Namespace, executor: WorkExecutor) -> None:
     """Train rounds of exploiters, or continue earlier rounds, and print a line for each round."""
     settings = responses.read_responses(arguments.responses)
-    load_bot(settings.agent)  # raises now; a file may name only compiled bots
+    load_bot(settings.agent)  # raises ValueError now if the file names an agent that is not compiled
     folder = Path(arguments.out) if arguments.out else _fresh_folder(Path(arguments.responses))
     rounds = responses.run_rounds(settings, folder, _Runs(arguments, executor))
     print(*responses.lines(settings, rounds), sep="\n")

@@ -41,7 +41,7 @@ def read_arrays(kind: type[TrainedFile], source: str, rules: Rules, board: Board
 def copy_weights(
     own: Mapping[str, torch.Tensor], given: Mapping[str, Array | torch.Tensor], source: str
 ) -> None:
-    """Copy the weights of a file into a network with the same names and shapes.
+    """Copy the weights of a file into a network whose weights have the same names and shapes.
 
     Raises ValueError if names or shapes differ, for example because the layer sizes differ.
     """

@@ -204,10 +204,10 @@ def snapshot_name(steps: int) -> str:
 
 
 def thinned(steps: Sequence[int], window: int, history: int) -> list[int]:
-    """Return the steps to keep, ascending: the last `window` steps, and `history` evenly spread older steps.
+    """Return the steps of the snapshots to keep, ascending: the last `window`, and `history` older steps.
 
     While there are too many steps, the older step whose neighbours are closest to each other is removed. The
-    first step stays unless `history` is 0.
+    older steps are therefore spread evenly. The first step stays unless `history` is 0.
     """
     kept = list(steps)
     while len(kept) > window + history:

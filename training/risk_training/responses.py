@@ -35,7 +35,7 @@ TRAINERS = {EXPLOITER: "selfplay", VALUE: "state_value"}
 
 @dataclass(frozen=True)
 class Responses(Settings):
-    """Settings of the rounds."""
+    """Settings of the rounds of exploiters."""
 
     SECTION: ClassVar[str] = "responses."
 

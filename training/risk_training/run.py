@@ -395,7 +395,7 @@ class DivergedError(ValueError):
 
 
 def declared_moments(optimizer: torch.optim.Optimizer) -> Declared:
-    """Return the declaration of the moments for `load_moments`, keyed by the index of the parameter."""
+    """Return the declaration of Adam's moments for `load_moments`, keyed by the index of the parameter."""
     parameters = [parameter for group in optimizer.param_groups for parameter in group["params"]]
     return SomeOf(
         {

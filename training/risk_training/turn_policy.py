@@ -81,7 +81,7 @@ class Trials:
 
     @classmethod
     def joined(cls, chunks: Sequence[Trials]) -> Trials:
-        """Return the trials of a round with one number of players, joined from their chunks."""
+        """Return the trials of a round with one number of players, joined from the chunks of the round."""
         codes, worths = (
             np.concatenate([getattr(chunk, name) for chunk in chunks]) for name in ("codes", "worths")
         )
