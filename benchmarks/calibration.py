@@ -135,8 +135,8 @@ def rows_of(turns: Array, players: int, setup: str, seed: int) -> list[dict[str,
 def expected_error(turns: Array, seed: int) -> float:
     """Return the largest error that chance alone produces, as a mean over SAMPLES bootstrap samples.
 
-    The differences between results and predictions are reduced by their mean in each group, as if the mean
-    prediction of each group were exact. Each sample draws whole games.
+    The mean difference of the group is subtracted from each difference between result and prediction, as if
+    the mean prediction of the group were exact. Each sample draws whole games.
     """
     groups = np.array_split(np.argsort(turns["predicted"], kind="stable"), GROUPS)
     _, game_of = np.unique(turns["deal"], return_inverse=True)

@@ -140,7 +140,7 @@ def our_parts(clock: Clock) -> Iterator[Row]:
 
 
 def parts_of_a_step(ours: OurBatch, seconds: float) -> dict[str, float]:
-    """Return the ns per decision of each part, measured for about `seconds`."""
+    """Return the time of each part in ns per decision, measured for about `seconds`."""
     from risk_env.engine import batch_loop
 
     batch, steps = ours.batch, 0

@@ -194,7 +194,7 @@ class Window:
 
 
 def summary(kind: str, windows: Mapping[str, Sequence[Row]]) -> Row:
-    """Return the medians of a kind's windows, with ratios to one worker of the kind and to processes."""
+    """Return the medians of a kind's windows, and ratios to one worker and to as many processes."""
     row: Row = {"kind": kind, "workers": windows[kind][-1]["workers"]}
     row |= {name: median(window[name] for window in windows[kind]) for name in ("us_a_piece", *RATES)}
     if alone := windows.get(ALONE.get(kind, "")):

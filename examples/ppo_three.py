@@ -44,7 +44,7 @@ class Network(nn.Module):
         self.territory, self.border = nn.Linear(F, 1), nn.Linear(2 * F, 1)
 
     def forward(self, territories, board):
-        """Return logits (k, n) and values (k,) of features (k, T, F) and (k, G)."""
+        """Return logits (k, n) and values (k,) for features (k, T, F) and (k, G)."""
         own = territories[:, :, : territories.shape[2] // 2].flatten(1)
         hidden = self.trunk(torch.cat([own, board], 1))
         logits, (source, target) = self.actions(hidden), BOARD.edge_index

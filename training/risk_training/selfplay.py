@@ -178,7 +178,7 @@ class SelfPlay:
             return win_chance(network.values(observations).cpu(), self.config.shaping).numpy()
 
     def settle(self, network: Network | None, rollout: Rollout | None = None) -> None:
-        """Play until the learner must decide in every lane. A lane whose game is over begins the next game."""
+        """Play until the learner must decide in every lane. If a game ends, the lane begins the next game."""
         for over in self.arena.run(self.lanes):
             self.pay_ends(over, network, rollout)
             self.begin(over)

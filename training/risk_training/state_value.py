@@ -356,7 +356,7 @@ class Games:
         return codes, game_of[kept], batch.records["seat"][kept].astype(np.int64)
 
     def _change_players(self, arena: Arena, lanes: Array) -> None:
-        """Draw new players for seats whose turns begin: for random seats, and for all seats of the gatherer."""
+        """Draw new players for seats whose turns begin: random seats, and all seats of the gatherer."""
         seats = arena.batch.records["turn"][lanes]
         is_changed = self.chance.random(len(lanes)) < self.config.change
         is_changed |= arena.numbers[lanes, seats] == self.gatherer_number
