@@ -238,7 +238,7 @@ def compare_imitation(way: str, seed: int, folder: Path) -> dict[str, Any]:
 def compare_first_weights(way: str, seed: int, folder: Path) -> dict[str, Any]:
     """Train MaskablePPO with `BoardPolicy` for two players, from random weights or from imitation.
 
-    Recording and imitation count in the seconds of the run.
+    The seconds of the run include recording and imitation.
     """
     bots = ["attacker", "grower"]
     config = Config(

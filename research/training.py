@@ -82,7 +82,7 @@ class Way:
         self.spent.append((1e9 * (time.process_time() - start) / size, 1e9 * self._updating / size))
 
     def best(self) -> tuple[float, float]:
-        """Return the times of the fastest update, without the first update."""
+        """Return the times of the fastest update. The first update does not count."""
         return min(self.spent[1:])
 
     def _timed_train(self) -> None:

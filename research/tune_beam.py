@@ -102,7 +102,7 @@ def play(executor: WorkExecutor, rules: Rules, weights: Array, chance: np.random
 
 
 def winners(rules: Rules, weights: Array, seed: int, line_ups: Array, deals: Array) -> Array:
-    """Play a game of each deal with the row of weights of the same index, and return the winning seats."""
+    """Play one game of each deal, deal k with row k of `weights`, and return the winning seats."""
     board, bots = load_map("classic"), [*OPPONENTS, tuned(weights)]
     games = len(deals)
     results = arena.play(rules, board, bots, games, seed, games, line_ups=line_ups, deals=deals)
