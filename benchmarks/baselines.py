@@ -38,7 +38,7 @@ CONFIGS = Path(__file__).parent / "baseline_configs"
 OPPONENTS = ("random", "grower", "breaker", "beam")
 GAMES = 120  # games against each opponent; a multiple of every number of players
 MEASURE_SEED = 77  # seed of the deals of all measurements
-CURVE_POINTS = 4  # evaluations during a run
+CURVE_POINTS = 4  # number of evaluations during a run
 SCORE = "score.json"
 PACKAGES = ("risk-env", "numpy", "numba", "torch", "stable-baselines3", "sb3-contrib")
 
@@ -88,7 +88,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     add("--seeds", type=at_least_one, default=5, metavar="N", help="number of seeds (default: %(default)s)")
     add("--games", type=at_least_one, default=GAMES, metavar="N", help="games per opponent (default: 120)")
     add("--map", default="classic", help="map of all games (default: classic)")
-    add("--share", type=above_zero, default=1.0, metavar="X", help="factor of all budgets (default: 1)")
+    add("--share", type=above_zero, default=1.0, metavar="X", help="factor for all budgets (default: 1)")
     add("--out", default="runs/baselines", metavar="FOLDER", help="folder of the runs (default: %(default)s)")
     add("--only-report", action="store_true", help="train and measure nothing; report the finished runs")
     add("--record", action="store_true", help="store the result in benchmarks/results")
@@ -258,7 +258,7 @@ def training_seconds(job: Job) -> float:
 
 
 def curve_of(done: Sequence[Job]) -> list[tuple[int, float]]:
-    """Return the steps of the runs' evaluations, and the interquartile means of their win rates."""
+    """Return the number of steps and the interquartile mean of the win rates, for each evaluation."""
     from risk_training.seeds import curves
 
     found = curves([job.folder for job in done])
@@ -314,7 +314,7 @@ def cells(record: dict[str, Any]) -> tuple[list[str], list[list[str]]]:
 
 
 def _interval(found: Sequence[float], seeds: int) -> str:
-    """Return a rate in percent with its interval, which a single seed does not have."""
+    """Format a rate in percent. With several seeds, add the confidence interval of the rate."""
     rate, low, high = (100 * part for part in found)
     return f"{rate:.0f} [{low:.0f}, {high:.0f}]" if seeds > 1 else f"{rate:.0f}"
 

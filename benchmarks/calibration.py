@@ -6,10 +6,10 @@
 Compiled bots that are drawn from the field play every seat. At the start of each turn, the value predicts the
 win probability of the seat whose turn begins. The predictions are sorted and divided into ten groups of equal
 size. The mean prediction of each group is compared with the share of won games. `error` is the largest
-difference in the ten groups, in percentage points, and `expected error` is the largest difference that chance
-alone produces on average, if the predictions are exact.
+difference among the ten groups, in percentage points. `expected error` is the mean of this largest difference
+if the predictions are exact and all differences come from chance.
 
-Intervals are 95 % intervals, by a bootstrap over games.
+Intervals are 95 % confidence intervals from a bootstrap over games.
 """
 
 from __future__ import annotations
@@ -53,13 +53,14 @@ class Games(NamedTuple):
 
 
 def main(argv: Sequence[str] | None = None) -> None:
-    """Play the games, print the report, and store the report with `--record`."""
+    """Play the games, print the report and, if `--record` is given, store the report."""
     parser = documented_parser(__doc__)
     add = parser.add_argument
     add("--field", required=True, metavar="A,B,...", help="compiled bots to draw for all seats")
     add("--players", type=int, nargs="+", default=PLAYERS, help="numbers of players (default: 2 3 4 5 6)")
     add("--setup", nargs="+", choices=SETUPS, default=SETUPS, help="set-ups (default: deal claim)")
-    add("--games", type=at_least_one, default=2000, help="games of each kind (default: 2000)")
+    games = "number of games for each number of players and set-up (default: 2000)"
+    add("--games", type=at_least_one, default=2000, help=games)
     add("--seed", type=int, default=39, help="seed of all games (default: 39)")
     add("--record", action="store_true", help="store the report in benchmarks/results")
     arguments = parser.parse_args(argv)
@@ -113,7 +114,7 @@ def wave(kind: Games, value: StateValueFile, games: range, seed: int) -> Array:
 
 
 def rows_of(turns: Array, players: int, setup: str, seed: int) -> list[dict[str, Any]]:
-    """Return the calibration of all turns and of the turns of each phase, with the largest errors."""
+    """Return the calibration of all turns and of the turns of each phase, with the expected errors."""
     parts = {"all turns": turns}
     for name, (first, last) in PHASES.items():
         parts[name] = turns[(turns["round"] >= first) & (turns["round"] <= last)]
@@ -134,8 +135,8 @@ def rows_of(turns: Array, players: int, setup: str, seed: int) -> list[dict[str,
 def expected_error(turns: Array, seed: int) -> float:
     """Return the largest error that chance alone produces, as a mean over SAMPLES bootstrap samples.
 
-    The differences between results and predictions are reduced by their mean in each group, as if the mean
-    prediction of each group were exact. Each sample draws whole games.
+    The mean difference of the group is subtracted from each difference between result and prediction, as if
+    the mean prediction of the group were exact. Each sample draws whole games.
     """
     groups = np.array_split(np.argsort(turns["predicted"], kind="stable"), GROUPS)
     _, game_of = np.unique(turns["deal"], return_inverse=True)
@@ -152,7 +153,7 @@ def expected_error(turns: Array, seed: int) -> float:
 
 
 def error_of(row: dict[str, Any]) -> float:
-    """Return the largest difference between mean prediction and share of wins in the groups of a row."""
+    """Return the largest difference between mean prediction and share of won games in a row's groups."""
     return max(abs(group["predicted"] - group["won"][0]) for group in row["groups"])
 
 
@@ -190,7 +191,7 @@ def report(record: dict[str, Any]) -> str:
 
 
 def cell(group: dict[str, Any]) -> str:
-    """Return the mean prediction and the share of wins of a group, in percent."""
+    """Format a group's mean prediction, share of won games and confidence interval, in percent."""
     won, low, high = (100 * part for part in group["won"])
     return f"{100 * group['predicted']:.1f}: {won:.1f} [{low:.1f}, {high:.1f}]"
 

@@ -58,7 +58,7 @@ class Turn(NamedTuple):
     won: bool  # True if the agent wins the game
 
 
-# Tests for kinds of states after a turn, by kind
+# Tests that select turns by the state of the game at the end of the turn
 KINDS: dict[str, Callable[[Array], Array]] = {
     "all turns": lambda turns: turns["cards"] >= 0,
     f"{MANY_CARDS} or more cards": lambda turns: turns["cards"] >= MANY_CARDS,
@@ -165,7 +165,7 @@ def deaths(turns: Array, seed: int) -> list[dict[str, Any]]:
 
 
 def calibration(turns: Array, seed: int) -> list[dict[str, Any]]:
-    """Return the mean prediction and the share of wins of GROUPS groups, in order of their predictions.
+    """Return the mean prediction and the share of won games of GROUPS groups, in order of the predictions.
 
     Groups without turns are left out.
     """

@@ -1,9 +1,9 @@
 """Instruction counts of fixed workloads, from Valgrind's Callgrind: `python -m benchmarks.instructions`.
 
-A count of instructions, unlike a time, does not depend on other processes. Even on a shared machine, a change
-of 3 % is therefore measurable. Kernels are compiled for one fixed processor (PROCESSOR), with a separate
-cache. instructions.json contains the counts of each version, and docs/speed.md shows these counts
-(`make docs`).
+A *workload* is a fixed piece of work, such as 30 steps of a batch of games. A count of instructions, unlike a
+time, does not depend on other processes. Even on a shared machine, a change of 3 % is therefore measurable.
+Kernels are compiled for one fixed processor (PROCESSOR), with a separate cache. instructions.json contains
+the counts of each version, and docs/speed.md shows these counts (`make docs`).
 
 `--check` (`make bench-check`) compares the counts with the counts of the last record, and fails if a
 workload needs over 3 % more instructions. `--record` stores the counts for the present version. The command

@@ -1,9 +1,9 @@
 """Time of the first use of a large map: `python -m benchmarks.large_maps [--record]`.
 
 Each measurement is a new process, timed from its start to its end. The process with an empty cache also
-compiles the code. `GameBatch` is a process that imports risk_env and plays 20 steps of 16 games.
-`risk-env play` is the command with the default opponents, up to its first question. The input then ends, so
-the command saves the game and ends. Both processes use a random map.
+compiles the code. The process `GameBatch` imports risk_env and plays 20 steps of 16 games. The process
+`risk-env play` runs this command with the default opponents, up to the first question. The input then ends,
+so the command saves the game and stops. Both processes use a random map.
 """
 
 from __future__ import annotations
@@ -87,7 +87,7 @@ def measure(work: str, name: str, repeats: int) -> list[dict[str, Any]]:
 
 
 def run(work: str, name: str, folder: Path, number: int) -> dict[str, float]:
-    """Do a piece of work in a new process with a cache in `folder`, and return wall and CPU seconds."""
+    """Run a command of WORKS in a new process with a cache in `folder`; return wall and CPU seconds."""
     words = [
         word.format(name=name, folder=folder, run=number) if "\n" not in word else word
         for word in WORKS[work]

@@ -38,7 +38,7 @@ MOST_ACTIONS = 1500  # maximum number of actions in a game with a replay
 
 
 class Measured(NamedTuple):
-    """Agent of the leaderboard, the tracks that the agent plays, and the words on the agent's card."""
+    """Agent of the leaderboard, the tracks that the agent plays, and the description of the agent."""
 
     agent: str
     method: str
@@ -73,7 +73,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     parser = documented_parser(__doc__)
     parser.add_argument("folder", type=Path, help="folder of the result files")
     parser.add_argument("--workers", default="1", help="number of worker processes (default: 1)")
-    parser.add_argument("--verify", action="store_true", help="play all games again, and compare")
+    parser.add_argument("--verify", action="store_true", help="replay all games and compare results")
     parser.add_argument("--record", action="store_true", help="store the record in benchmarks/results")
     arguments = parser.parse_args(argv)
     command = ["python", "-m", "benchmarks.leaderboard", *(sys.argv[1:] if argv is None else argv)]

@@ -24,9 +24,9 @@ TYPICAL_BATCH = 1024  # number of games in measures of a single size
 PGX_BATCHES = {"backgammon": (64, 256, 1024, 4096), "chess": (16, 64, 256, 1024)}
 PUFFER_BATCHES = (64, 1024)
 PUFFER_ACTIONS = 256  # number of sets of actions drawn before the clock starts
-LANES_SPREAD = 256  # number of stages of a game; other lanes repeat the stages with other random numbers
+LANES_SPREAD = 256  # number of different games; other lanes begin as copies with other random numbers
 WARM_UP = 20  # number of steps before the clock starts
-PAIRS = 10  # number of pairs of short windows (one thread, two threads) per pair of usual windows
+PAIRS = 10  # number of short windows into which a window is split to compare one thread with two threads
 OPTIONS: dict[str, Any] = {
     "setup": "random",
     "attack": "choice",
@@ -140,7 +140,7 @@ def our_parts(clock: Clock) -> Iterator[Row]:
 
 
 def parts_of_a_step(ours: OurBatch, seconds: float) -> dict[str, float]:
-    """Return the ns per decision of each part, measured for about `seconds`."""
+    """Return the time of each part in ns per decision, measured for about `seconds`."""
     from risk_env.engine import batch_loop
 
     batch, steps = ours.batch, 0
@@ -337,7 +337,7 @@ def puffer(game: str, clock: Clock) -> Iterator[Row]:
 
 
 class Measure(NamedTuple):
-    """A generator of rows, and the packages that it needs."""
+    """A generator of rows, and the packages that the generator needs."""
 
     rows: Callable[[Clock], Iterator[Row]]
     packages: tuple[str, ...] = ()

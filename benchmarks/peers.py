@@ -91,7 +91,7 @@ def read_arguments(argv: Sequence[str]) -> argparse.Namespace:
         metavar="FOLDER",
         help="store the result in FOLDER (default: benchmarks/results)",
     )
-    add("--measure", choices=MEASURES, help="run one measure in this process and print its rows as JSON")
+    add("--measure", choices=MEASURES, help="run one measure in this process and print the rows as JSON")
     return parser.parse_args(argv)
 
 
@@ -132,7 +132,7 @@ def hold_to_cores(cores: int) -> None:
 def run_in_turns(arguments: argparse.Namespace) -> dict[str, Any]:
     """Run all measures one after another in every round, and return the best version of each row.
 
-    With several rounds, a machine that is slow for some minutes does not affect only one measure.
+    With several rounds, a machine that is slow for some minutes cannot spoil all runs of one measure.
     """
     best: dict[str, Any] = {}
     for _ in range(arguments.rounds):
@@ -143,7 +143,7 @@ def run_in_turns(arguments: argparse.Namespace) -> dict[str, Any]:
 
 
 def better_rows(before: dict[str, Any], after: dict[str, Any]) -> dict[str, Any]:
-    """Return the better row of each pair from two runs of one measure."""
+    """Return the result of two runs of one measure, with the better row of each pair."""
     if "rows" not in before or "rows" not in after:
         return before if "rows" in before else after
     return {**after, "rows": list(map(better, before["rows"], after["rows"]))}
@@ -163,7 +163,7 @@ def better(row: Row, other: Row) -> Row:
 
 
 def run(name: str, arguments: argparse.Namespace) -> dict[str, Any]:
-    """Run one measure in a new process of the first interpreter that has its packages."""
+    """Run one measure in a new process of the first interpreter that has the measure's packages."""
     print(f"{name} ...", file=sys.stderr, flush=True)
     measure = MEASURES[name]
     result: dict[str, Any] = {}
@@ -225,7 +225,7 @@ def explanation(record: dict[str, Any]) -> list[str]:
 
 
 def rows_of(measures: dict[str, Any], name: str) -> list[Row]:
-    """Return the rows of one measure, or an empty list if it did not run."""
+    """Return the rows of one measure, or an empty list if the measure did not run."""
     return measures.get(name, {}).get("rows", [])
 
 

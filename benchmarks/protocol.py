@@ -1,9 +1,9 @@
 """Cost of a message of the line protocol for the referee: `python -m benchmarks.protocol [--record]`.
 
 A program that acts at random plays one of three seats, with claimed territories and the profile "fast". Every
-decision is a message and an answer. The measured time is CPU time of the referee's thread. This thread copies
-the game without hidden facts, writes the message, transfers message and answer, and checks the answer. The
-CPU time of the program is not included. The last column is wall time, which includes referee and program.
+decision is a message and an answer. The measured time is the CPU time of the referee's thread. This thread
+copies the game without hidden facts, writes the message, transfers message and answer, and checks the answer.
+The CPU time of the program is not included. The last column is wall time, which includes referee and program.
 """
 
 from __future__ import annotations
@@ -101,7 +101,7 @@ class TimedMatch(Match):
     processor_seconds = 0.0
 
     def query_player(self) -> int:
-        """Return the action of the seat to act, and add the CPU time of the query."""
+        """Return the action of the seat to act, and add the query's CPU time to `processor_seconds`."""
         start = time.thread_time()
         action = super().query_player()
         self.processor_seconds += time.thread_time() - start

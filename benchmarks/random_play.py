@@ -1,8 +1,8 @@
 """Kernels that play uniformly random legal actions, to measure the speed of the core.
 
 Every lane has its own splitmix64 generator, whose state is in `pickers` (uint64, N). The actions of a lane do
-not depend on other lanes or on the order of lanes. Therefore `play`, lane by lane or phase by phase, and
-`take_census` play the same games.
+not depend on other lanes or on the order of lanes. `take_census` and `play` therefore play the same games,
+whether `play` is called for all lanes or separately for the lanes of each phase.
 """
 
 from enum import IntEnum
@@ -49,9 +49,9 @@ def pick(game, pickers, lane):
 
 @entry_point
 def play(games, boards, rules, pickers, lanes, sweeps):
-    """Make `sweeps` steps in each of the lanes (int64, k): a step is a decision, or begins a new game.
+    """Make `sweeps` steps in each of the lanes (int64, k): a step plays a decision, or begins a new game.
 
-    Returns the number of games that began. All other steps, of `sweeps * k` in total, were decisions.
+    Returns the number of games that began. The other steps, of `sweeps * k` in total, were decisions.
     """
     begun = 0
     for _ in range(sweeps):

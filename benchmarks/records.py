@@ -51,7 +51,7 @@ def versions(packages: Iterable[str]) -> dict[str, str]:
 
 
 def version_of(package: str) -> str | None:
-    """Return the version of a package, or None if it is not installed."""
+    """Return the version of a package, or None if the package is not installed."""
     try:
         return version(package)
     except PackageNotFoundError:

@@ -48,7 +48,7 @@ Row = dict[str, Any]
 
 
 def main(argv: Sequence[str] | None = None) -> None:
-    """Review games, check the reported turns, and print the results; with `--record`, store the results."""
+    """Review games, check the reported turns and print the results; if `--record` is given, store them."""
     parser = documented_parser(__doc__)
     add = parser.add_argument
     add(
@@ -81,7 +81,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     print(f"\n{report(record)}")
 
 
-def results_of(jobs: Sequence[tuple[int, int, int]], workers: int) -> Iterator[Row]:
+def results_of(jobs: Sequence[tuple[str, int, int, int]], workers: int) -> Iterator[Row]:
     """Yield the result of each game, as soon as the result is known."""
     if workers == 1:
         yield from (measure(*job) for job in jobs)
@@ -137,7 +137,7 @@ def is_confirmed(check: Row) -> bool:
 
 
 def _line(row: Row) -> str:
-    """Return a line about a game."""
+    """Return a one-line summary of a reviewed game."""
     confirmed = sum(map(is_confirmed, row["checks"]))
     return (
         f"game {row['game']} on {row['map']}: {', '.join(row['bots'])}: {row['turns']} turns, "

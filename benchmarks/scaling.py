@@ -60,7 +60,7 @@ NO_WORKER = "this process"
 KINDS = (NO_WORKER, "1 process", "1 Ray worker", "2 processes", "2 Ray workers")
 ALONE = {"2 processes": "1 process", "2 Ray workers": "1 Ray worker"}  # one worker of the same kind
 PROCESSES = {"1 Ray worker": "1 process", "2 Ray workers": "2 processes"}  # the same number of processes
-CHANCE = 0.05  # probability that the median of the ratios is outside the interval
+CHANCE = 0.05  # probability that the true median of the ratios is outside the interval
 PLAYED = 4  # windows without learning have this many times the rollouts of windows with learning
 RATES = {
     "games_a_second": "games per second",
@@ -194,7 +194,7 @@ class Window:
 
 
 def summary(kind: str, windows: Mapping[str, Sequence[Row]]) -> Row:
-    """Return the medians of a kind's windows, with ratios to one worker of the kind and to processes."""
+    """Return the medians of a kind's windows, and ratios to one worker and to as many processes."""
     row: Row = {"kind": kind, "workers": windows[kind][-1]["workers"]}
     row |= {name: median(window[name] for window in windows[kind]) for name in ("us_a_piece", *RATES)}
     if alone := windows.get(ALONE.get(kind, "")):
@@ -205,7 +205,7 @@ def summary(kind: str, windows: Mapping[str, Sequence[Row]]) -> Row:
 
 
 def compared(ones: Sequence[Row], others: Sequence[Row], name: str) -> Row:
-    """Return the median of the ratios of a rate, round by round, with its confidence interval."""
+    """Return the median over rounds of the ratio of two rates, with its confidence interval."""
     ratios = [one[name] / other[name] for one, other in zip(ones, others, strict=True)]
     low, high = interval(ratios)
     return {"ratio": median(ratios), "low": low, "high": high}
@@ -409,8 +409,8 @@ def _of_the_learner(row: Row) -> list[str]:
         f"A decision has {row['bytes_a_decision']:,.0f} bytes, the weights have "
         f"{row['bytes_a_weight_update']:,} bytes, and the games of an actor have "
         f"{row['bytes_of_an_actors_games']:,} bytes. "
-        f"Every rollout of {row['decisions_a_rollout']:,} decisions "
-        "sends weights and games to an actor, and returns the games."
+        f"For every rollout of {row['decisions_a_rollout']:,} decisions, the learner sends weights and games "
+        "to an actor, and the actor returns the games."
     ]
 
 

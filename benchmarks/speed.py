@@ -250,7 +250,7 @@ def rates(runs: Sequence[Run], census: Census) -> dict[str, Any]:
 
 
 def parts_alone(begin: Play, repeats: int) -> dict[str, float]:
-    """Return the ns to choose an action and to write a mask, from passes that do nothing else."""
+    """Return the times to choose an action and to write a mask, in ns, from passes that do nothing else."""
     play, actions = begin.copy(), np.zeros(len(begin.lanes), np.int64)
     rounds = max(1, DECISIONS_ALONE // len(begin.lanes))
     parts: dict[str, Callable[[], Any]] = {

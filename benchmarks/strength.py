@@ -55,7 +55,7 @@ class Timed(Agent):
         self.agent.reset(seat, rules, board, seed)
 
     def act(self, view: View) -> int:
-        """Return the action of the agent, and add its CPU time to the clock."""
+        """Return the action of the agent, and add the CPU time of the decision to the clock."""
         self.clock.turns += view.game.round != self.turn
         self.turn = view.game.round
         start = time.process_time()

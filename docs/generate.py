@@ -126,7 +126,7 @@ def _codes() -> str:
     rows = [(code, bisect_left(range(2**31 - 1), code, key=encode)) for code in kept]
     note = (
         "The code of a count up to 32 is the count itself. Above 32, four codes cover each doubling.\n"
-        "The table shows the smallest count that has the code, for some of the codes.\n"
+        "The table shows, for some of the codes, the smallest count that has this code.\n"
     )
     return f"## Codes of counts\n\n{note}\n{_rows(('code', 'smallest count'), rows)}"
 
@@ -372,7 +372,7 @@ def baselines() -> str:
     """Return the page about baselines with the newest table. The rest of the page is not generated."""
     record = latest("baselines")
     head, rows = cells(record)
-    hours = f"{record['cpu_hours']:.1f} hours of CPU time for training, without evaluations."
+    hours = f"Training took {record['cpu_hours']:.1f} hours of CPU time, excluding evaluations."
     table = f"{_rows(head, rows)}\n{hours} {_made_by(record)}\n"
     text = (FOLDER / "baselines.md").read_text(encoding="utf-8")
     return re.sub(f"(?<={BEGIN}\n).*?(?={END})", lambda _: f"\n{table}\n", text, flags=re.DOTALL)
@@ -386,7 +386,7 @@ of these rows. Date: {date}. Machine: {processor}, {cores} cores, system load av
 
 
 def leaderboard() -> str:
-    """Return the leaderboard of the shipped agents, as HTML. `docs/site.py` writes its replays."""
+    """Return the leaderboard of the shipped agents, as HTML. `docs/site.py` writes the replays."""
     record = latest(shipped_agents.NAME)
     facts = {"command": record["command"], "date": record["date"], **record["machine"]}
     introduction = LEADERBOARD.format(**{name: for_html(str(fact)) for name, fact in facts.items()})

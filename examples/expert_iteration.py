@@ -15,9 +15,10 @@ is the win probability of the seat that decides. With three players, a value is 
 decision.
 
 The seeds 0, 1 and 2 took about one minute each on one shared core. Against two `hunter`s, the network wins
-39.7, 42.3 and 39.8 % of 600 games before the first round, and 60.7, 65.3 and 62.8 % after it. The mean gain
-is 22.3 points (95 % t interval 19.5 to 25.2; an even share is 33.3 %). The search with these networks wins
-65.0, 68.3 and 63.3 % of 60 games. A run has about 92,000 decisions, 1,600 to 2,000 a second.
+39.7, 42.3 and 39.8 % of 600 games before the first round, and 60.7, 65.3 and 62.8 % after this round. The
+mean gain is 22.3 percentage points (95 % t interval 19.5 to 25.2; an even share is 33.3 %). The search with
+these networks wins 65.0, 68.3 and 63.3 % of 60 games. A run has about 92,000 decisions, 1,600 to 2,000 a
+second.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ RULES, BOARD = Rules.preset("classic", num_players=3, profile="fast", max_rounds
 TEACHER, RIVAL = "grower", "hunter"
 TRIED, COPIES = 6, 32  # actions that a search tries, and copies of the game for each action
 SHARPNESS = 12.0  # weight of a win probability in the scores of actions
-WARM_UP = 600  # games of the teacher
+WARM_UP = 600  # number of games of the teacher
 EPOCHS, MINIBATCH, RATE = 4, 512, 1e-3
 
 
@@ -193,8 +194,10 @@ def main() -> None:
     """Imitate the teacher, repeat search and learning, and print the strength of network and search."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--rounds", type=int, default=1, help="number of rounds (default: 1)")
-    parser.add_argument("--games", type=int, default=64, help="games of the search in a round (default: 64)")
-    parser.add_argument("--tests", type=int, default=600, help="test games of the network (default: 600)")
+    games = "number of games of the search in a round (default: 64)"
+    parser.add_argument("--games", type=int, default=64, help=games)
+    tests = "number of test games of the network (default: 600)"
+    parser.add_argument("--tests", type=int, default=600, help=tests)
     parser.add_argument("--seed", type=int, default=0, help="seed of games and weights (default: 0)")
     arguments = parser.parse_args()
     torch.manual_seed(arguments.seed)

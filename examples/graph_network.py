@@ -58,7 +58,7 @@ class MapGraph:
 
 
 def mean_of(links):
-    """Return a matrix (T, T) that maps values of territories to the means over their linked territories."""
+    """Return the matrix (T, T) that replaces each territory's value by the mean over linked territories."""
     return links / links.sum(1, keepdim=True).clip(1)
 
 
@@ -137,7 +137,7 @@ class GraphPolicy(Policy):
         Raises ValueError if the rules differ from RULES in any option except `max_rounds`.
         """
         if rules.replace(max_rounds=None) != RULES.replace(max_rounds=None):
-            raise ValueError(f"{self.name} plays only {RULES}")
+            raise ValueError(f"{self.name} plays only {RULES}, with any max_rounds, not {rules}")
         self.graph = MapGraph(board)
 
     @torch.no_grad()
@@ -204,7 +204,7 @@ def train(rounds: int, seed: int) -> Network:
 
 
 def win_rate(network: Network, board: Board, games: int, seed: int = 10**6) -> WinRate:
-    """Return the network's win rate against the rivals. The network sits at each seat equally often."""
+    """Return the network's win rate against the rivals. The network plays each seat equally often."""
     orders = np.array(list(permutations(range(3))))
     line_ups = orders[np.arange(games) % len(orders)]  # player 0 is the network
     results = play(RULES, board, [GraphPolicy(network), *RIVALS], games, seed, line_ups=line_ups)
@@ -216,7 +216,8 @@ def main() -> None:
     """Train and save a network, and print its win rates on maps that it has not seen."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--rounds", type=int, default=60, help="number of training rounds (default: 60)")
-    parser.add_argument("--games", type=int, default=150, help="test games on each new map (default: 150)")
+    games = "number of test games on each new map (default: 150)"
+    parser.add_argument("--games", type=int, default=150, help=games)
     parser.add_argument("--seed", type=int, default=0, help="seed of network and games (default: 0)")
     arguments = parser.parse_args()
     torch.set_num_threads(1)

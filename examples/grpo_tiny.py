@@ -4,8 +4,8 @@
 
 A prompt is a report in the middle of a game, and an answer is a plan. The reward is the change of the
 learner's share of the map until the next report. An answer that cannot be played gets a reward from -1 to 0.
-This reward depends on the similarity of the answer to a legal action; without it, a random model would learn
-nothing. With a real model, use `text_env.make("duel")` and a GPU.
+This reward depends on the similarity of the answer to a legal action. Without this reward, a random model
+would learn nothing. With a real model, use `text_env.make("duel")` and a GPU.
 
 The program shows how the parts fit together. A random model of this size does not learn to play, so there is
 no result to state. The last line of the output is the number of answers a second, with learning.
@@ -44,7 +44,7 @@ def questions(count: int) -> list[dict[str, Any]]:
 
 
 def worth(completions: list[str], position: list[str], **others: Any) -> list[float]:
-    """Return the reward of each answer in its position."""
+    """Return the reward of each answer, played from the position of the prompt."""
     rewards = []
     for answer, text in zip(completions, position, strict=True):
         env = text_env.make("tiny", seat=0, positions=[text], reward="territories")

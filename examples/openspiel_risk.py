@@ -219,7 +219,7 @@ class RandomPlayer:
         self.random = np.random.RandomState(seed)
 
     def step(self, state):
-        """Choose a legal action."""
+        """Return a random legal action."""
         return self.random.choice(state.legal_actions())
 
 

@@ -44,7 +44,7 @@ class Network(nn.Module):
         self.territory, self.border = nn.Linear(F, 1), nn.Linear(2 * F, 1)
 
     def forward(self, territories, board):
-        """Return logits (k, n) and values (k,) of features (k, T, F) and (k, G)."""
+        """Return logits (k, n) and values (k,) for features (k, T, F) and (k, G)."""
         own = territories[:, :, : territories.shape[2] // 2].flatten(1)
         hidden = self.trunk(torch.cat([own, board], 1))
         logits, (source, target) = self.actions(hidden), BOARD.edge_index
@@ -128,7 +128,7 @@ class Games:
 
 @torch.no_grad()
 def collect(network, games):
-    """Play STEPS decisions in every lane, and return them with advantages and returns."""
+    """Play STEPS decisions in every lane, and return the decisions with advantages and returns."""
     rows, batch = [], games.batch
     for _ in range(STEPS):
         codes, masks = np.array(batch.observation), np.array(batch.action_mask)
@@ -168,7 +168,7 @@ def learn(network, optimizer, data, rng):
 
 @torch.no_grad()
 def win_rate(network, bot, games=600):
-    """Return the share of games that the learner wins against two bots, with sampled actions."""
+    """Return the share of games that the learner wins against two copies of `bot`, with sampled actions."""
     table = Games([bot], games, seed=10**6)
     table.step()
     while np.isnan(table.won).any():

@@ -108,7 +108,7 @@ def needs_new_troops(source: str, report: str) -> bool:
 
 
 def play(env: TextEnv, seed: int) -> tuple[bool, list[int]]:
-    """Play one episode; return True if the reader won, and the number of exchanges in each of its turns."""
+    """Play one episode; return True if the reader won, and the number of answers in each turn."""
     report, info = env.reset(seed)
     turns: dict[int, int] = {}
     is_over = False

@@ -224,10 +224,10 @@ def main(argv: Sequence[str] | None = None) -> list[dict[str, float]]:
     )
     parser.add_argument("--single", action="store_true", help="train one agent, through make_vec")
     parser.add_argument("--map", default="tiny", help="map of the games (default: %(default)s)")
-    parser.add_argument("--minutes", type=float, default=4.0, help="minutes of training (default: 4)")
-    parser.add_argument(
-        "--games", type=int, default=192, help="games per bot in each measurement (default: 192)"
-    )
+    minutes = "length of the training, in minutes (default: 4)"
+    parser.add_argument("--minutes", type=float, default=4.0, help=minutes)
+    games = "number of games per bot in each measurement (default: 192)"
+    parser.add_argument("--games", type=int, default=192, help=games)
     parser.add_argument(
         "--out",
         metavar="FOLDER",
@@ -255,7 +255,7 @@ def main(argv: Sequence[str] | None = None) -> list[dict[str, float]]:
 
 
 def write(folder: Path, rows: Sequence[dict[str, float]]) -> None:
-    """Write the log, and draw it."""
+    """Write the log, and draw the learning curves."""
     folder.mkdir(parents=True, exist_ok=True)
     (folder / METRICS).write_text("".join(json.dumps(row) + "\n" for row in rows))
     plot([folder], folder / "curves.png")

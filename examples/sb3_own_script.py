@@ -123,7 +123,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--minutes", type=float, default=2.0, help="CPU time of the training (default: 2)")
+    minutes = "CPU time of the training, in minutes (default: 2)"
+    parser.add_argument("--minutes", type=float, default=2.0, help=minutes)
     parser.add_argument("--seed", type=int, default=0, help="seed of games and weights (default: 0)")
     opponent = "agent that the model plays against in training (default: random)"
     parser.add_argument("--opponent", default="random", help=opponent)

@@ -8,8 +8,9 @@ between. Returns and advantages are computed along streams. The reward at the en
 last decision of each seat.
 
 Result of one run (seed 0), after 64 seconds on one core: 2,621,440 decisions, 41,000 a second with learning.
-The policy wins 68.3 % of 1,000 games against random moves (95 % interval 65.4 to 71.1 %). Before training, it
-wins 45.8 %. Luck decides many games on this map: `beam` wins 79 % (docs/batch.md).
+The policy wins 68.3 % of 1,000 games against random moves (95 % interval 65.4 to 71.1 %). Before training,
+the policy wins 45.8 %. Luck decides many games on this map: even `beam` wins only 79 % of games against
+`random` (docs/batch.md).
 """
 
 from __future__ import annotations

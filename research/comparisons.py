@@ -11,9 +11,9 @@ Each comparison has several variants of the learner (*ways*), and a run for each
 
 After every run, the program appends a line of JSON to FOLDER/COMPARISON.jsonl. If a run already has a line,
 the run is not repeated. At the end, the program prints a table with means over the seeds and differences from
-the first way with the same seed. Both have 95 % confidence intervals (Student's t). Seconds are CPU seconds
-of training on one thread, without compilation and evaluations. The note 2026-11-learning-comparisons.md
-contains the results.
+the first way with the same seed. Means and differences have 95 % confidence intervals (Student's t). Seconds
+are CPU seconds of training on one thread, without compilation and evaluations. The note
+2026-11-learning-comparisons.md contains the results.
 """
 
 from __future__ import annotations
@@ -238,7 +238,7 @@ def compare_imitation(way: str, seed: int, folder: Path) -> dict[str, Any]:
 def compare_first_weights(way: str, seed: int, folder: Path) -> dict[str, Any]:
     """Train MaskablePPO with `BoardPolicy` for two players, from random weights or from imitation.
 
-    Recording and imitation count in the seconds of the run.
+    The seconds of the run include recording and imitation.
     """
     bots = ["attacker", "grower"]
     config = Config(
@@ -280,7 +280,7 @@ def interval(values: Sequence[float]) -> str:
 
 
 def rows_of(lines: Sequence[Mapping[str, Any]], ways: Sequence[str]) -> Iterator[tuple[str, ...]]:
-    """Yield the rows of the table: a row for each length of a run, result and way."""
+    """Yield the rows of the table: one row for each combination of length of a run, result and way."""
     found = {(line["way"], line["seed"]): line["found"] for line in lines}
     seeds = sorted({line["seed"] for line in lines})
     for length in dict.fromkeys(length for points in found.values() for length in points):

@@ -9,10 +9,11 @@ The regret of a choice is the win probability of the best plan minus the probabi
 best plan is selected on one half of these games, and the plans are compared on the other half. The luck of
 the selected plan therefore does not count.
 
-`--make` computes the positions, the ends of the plans' turns and their win probabilities again. This takes
-about a quarter of an hour on one core. For an evaluation, the chosen plan is the plan with the highest mean
-value at the ends of its turns. An agent plays the turn itself; the games continue from the end of this turn,
-as after a plan. Positions are also grouped by the number of turns that the seat has begun (PHASES).
+`--make` computes the positions, the ends of the plans' turns and the win probabilities at these ends again.
+This takes about a quarter of an hour on one core. For an evaluation, the chosen plan is the plan with the
+highest mean value at the ends of its turns. An agent plays the turn itself; the games continue from the end
+of this turn, as after a plan. Positions are also grouped by the number of turns that the seat has begun
+(PHASES).
 """
 
 from __future__ import annotations
@@ -54,8 +55,8 @@ PACKAGES = ("risk-env", "numpy", "numba")
 PLAYERS = (2, 3, 4, 6)
 # positions per number of players, samples per position, games from each end of a turn
 POSITIONS, SAMPLES, ROLLOUTS = (36, 16, 64)
-PHASES = ((1, 2), (3, 5), (6, 8))  # first and last own turn of each group of positions
-MOST_TURNS = PHASES[-1][1]  # latest own turn at which a position may begin
+PHASES = ((1, 2), (3, 5), (6, 8))  # for each group of positions: numbers of the seat's first and last turn
+MOST_TURNS = PHASES[-1][1]  # highest number of the turn that begins at a position
 LANES = 1024
 AGENTS = ("beam", "planner", "breaker", "hunter", "grower", "marshal", "tactician", "strategist")
 AGENT_SAMPLES = 4  # number of samples in which an agent plays the turn
@@ -234,7 +235,10 @@ def chances_of(table: Table, ends: Array, seat: int, seed: int, rollouts: int) -
 
 
 def read(path: Path, table: Table) -> Data:
-    """Return the data of a `Table`. Raise ValueError for other plans or records, or invalid positions."""
+    """Return the data of a `Table`.
+
+    Raises ValueError if the file has other plans, records of another version or invalid positions.
+    """
     with np.load(path, allow_pickle=False) as arrays:
         data = Data(*(arrays[f"{name}_{table.players}"] for name in Data._fields))
     if data.plans.tolist() != labels(table):
@@ -262,7 +266,7 @@ def lanes_of(table: Table, records: Array) -> GameVector:
 
 
 def measured(table: Table, agents: Sequence[str], arguments: argparse.Namespace) -> Iterator[Row]:
-    """Yield the regret of every evaluation and every agent in the positions of a `Table`."""
+    """Yield the regret of every evaluation and every agent at the positions of a `Table`."""
     data = read(arguments.data, table)
     yield from result_rows(table, data, "any plan", "", data.chances.mean(axis=1))
     for name, judge in judges(table, _names(arguments.values)):
@@ -320,7 +324,7 @@ def mean_of(values: Array) -> Row:
 
 
 def estimates(table: Table, data: Data, judge: Judge) -> Array:
-    """Return a judge's mean value of the ends of each plan, float64 (N, C)."""
+    """Return a judge's mean value at the ends of each plan's turns, float64 (N, C)."""
     batch = lanes_of(table, data.ends.reshape(-1))
     chances = judge(batch, np.arange(batch.num_games)).reshape(*data.ends.shape, MAX_SEATS)
     seats = data.positions["turn"].astype(np.int64)
@@ -389,7 +393,7 @@ def report(record: dict[str, Any]) -> str:
     spans = dict.fromkeys((row["first_turn"], row["last_turn"]) for row in record["rows"])
     for first, last in spans:
         rows = [row for row in record["rows"] if (row["first_turn"], row["last_turn"]) == (first, last)]
-        lines += ["", f"Own turns {first} to {last}:", "", *table_of(rows)]
+        lines += ["", f"Turns {first} to {last} of the seat:", "", *table_of(rows)]
     return "\n".join(lines)
 
 

@@ -74,7 +74,7 @@ class Way:
         model.train = self._timed_train  # type: ignore[method-assign]
 
     def update(self) -> None:
-        """Run one rollout and its update."""
+        """Run one rollout and the update that follows."""
         Distribution.set_default_validate_args(self.validates)
         size, self._updating = self.model.n_steps * self.model.n_envs, 0.0
         start = time.process_time()
@@ -82,7 +82,7 @@ class Way:
         self.spent.append((1e9 * (time.process_time() - start) / size, 1e9 * self._updating / size))
 
     def best(self) -> tuple[float, float]:
-        """Return the times of the fastest update after the first update."""
+        """Return the times of the fastest update. The first update does not count."""
         return min(self.spent[1:])
 
     def _timed_train(self) -> None:

@@ -86,10 +86,10 @@ def sureness(draws: Array, won: Array) -> Array:
 
 
 def play(executor: WorkExecutor, rules: Rules, weights: Array, chance: np.random.Generator) -> Array:
-    """Play a game with each row of weights (N, NUM_WEIGHTS), with the seats in rotation.
+    """Play a game with each row of weights (N, NUM_WEIGHTS).
 
-    Returns bool (N,), True if `beam` with these weights won. The second half of the games has the same
-    opponents as the first half.
+    `beam` changes seats after every game. Returns bool (N,), True if `beam` with these weights won. The
+    second half of the games has the same opponents as the first half.
     """
     games, players = len(weights), rules.num_players
     seed = int(chance.integers(2**62))
@@ -102,7 +102,7 @@ def play(executor: WorkExecutor, rules: Rules, weights: Array, chance: np.random
 
 
 def winners(rules: Rules, weights: Array, seed: int, line_ups: Array, deals: Array) -> Array:
-    """Play a game of each deal with the row of weights of the same index, and return the winning seats."""
+    """Play one game of each deal, deal k with row k of `weights`, and return the winning seats."""
     board, bots = load_map("classic"), [*OPPONENTS, tuned(weights)]
     games = len(deals)
     results = arena.play(rules, board, bots, games, seed, games, line_ups=line_ups, deals=deals)
@@ -110,7 +110,7 @@ def winners(rules: Rules, weights: Array, seed: int, line_ups: Array, deals: Arr
 
 
 def tuned(weights: Array) -> CompiledBot:
-    """Return a beam that plays each lane with its own row of weights."""
+    """Return a bot that plays like `beam`, with a separate row of weights for each lane."""
 
     def choose(games, boards, rules, lanes, randoms, memory, actions):
         beam.choose_by(games, boards, rules, lanes, randoms, memory, actions, weights)

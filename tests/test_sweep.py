@@ -92,7 +92,7 @@ def test_a_file_that_is_no_study_is_refused(tmp_path: Path) -> None:
         ("keys: {gamma: {values: [1]}}\nsampler: tip", "sampler='tip': choose one of 'tpe'"),
         ("keys: {gamma: {values: [1]}}\ntrial: 3", "sweep: 'trial' is unknown"),
         ("keys: {gamma: {low: 0, high: 1}}\nsampler: grid", "keys.gamma: sampler 'grid' needs"),
-        (f"{GRID}\ntrials: 3", "trials=3: leave it out, because sampler 'grid' tries every combination"),
+        (f"{GRID}\ntrials: 3", "trials=3: remove this key, because sampler 'grid' tries every combination"),
         ("[1, 2]", "must contain a mapping of names to values"),
     ],
 )

@@ -37,7 +37,7 @@ def test_a_resumed_run_continues_its_record(
     assert first == second and first["resume"] == "allow" and first["config"]["map"] == "tiny"
     assert first["name"].startswith(f"{tmp_path.name}-") and ("id" in first) == (name == "wandb")
     (tmp_path / TRACKER_ID).write_text("../../other")
-    with pytest.raises(ValueError, match="tracker_id is not the id of a run"):
+    with pytest.raises(ValueError, match="tracker_id does not contain the id of a run"):
         open_tracker(settings(name), tmp_path, 0)
 
 

@@ -1,9 +1,9 @@
 """Logits of the legal actions, and their gradients.
 
-The trunk has one output for each action. The logit of an action is this output; if the action has a local
-head, the output of the head is added. The head reads the features of one or two territories. On the CPU,
-compiled kernels compute the logits and the gradients. The kernels skip features that are 0, because most
-features are 0.
+A linear layer on the trunk has one output for each action. The logit of an action is this output; if the
+action has a local head, the output of the head is added. The head reads the features of one or two
+territories. On the CPU, compiled kernels compute the logits and the gradients. The kernels skip features that
+are 0, because most features are 0.
 """
 
 from __future__ import annotations
@@ -41,8 +41,8 @@ class Inputs(NamedTuple):
 
     trunk: Any  # (k, width): outputs of the trunk
     shared: Any  # (k, h, local): contribution of the trunk to the hidden layers of the h heads
-    columns: Any  # (n, width): weights of the trunk's output for each action
-    bias: Any  # (n,): bias of this output
+    columns: Any  # (n, width): weights of the linear layer on the trunk, by action
+    bias: Any  # (n,): biases of this layer
     hidden: Any  # (rows, local): weights of the features in the hidden layers, all heads concatenated
     outputs: Any  # (h, local): output weights of the heads
 
@@ -71,8 +71,8 @@ def heads_of(layout: Layout) -> Heads:
 def action_logits(heads: Heads, legal: LegalActions, features: Tensor, inputs: Inputs) -> Tensor:
     """Return the logits float32 (m,) of the legal actions of k decisions.
 
-    `features` are features of territories, shape (decisions, T, 2 F). The compiled kernels compute the logits
-    of tensors on the CPU.
+    `features` are features of territories, shape (decisions, T, 2 F). If the tensors are on the CPU, the
+    compiled kernels compute the logits.
     """
     if features.device.type == CPU:
         logits: Tensor = _Compiled.apply(
@@ -126,7 +126,7 @@ def _arrays(*tensors: Tensor) -> list[Array]:
 
 @unordered_entry_point
 def write_logits(heads, legal, features, inputs, units, logits):
-    """Write the logits (m,), and the activations of the hidden layers into `units` (m, local)."""
+    """Write the logits into `logits` (m,), and the heads' hidden activations into `units` (m, local)."""
     places = np.zeros(features.shape[2], np.int64)
     for k in range(len(legal.starts)):
         for m in range(legal.starts[k], legal.ends[k]):

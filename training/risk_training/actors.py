@@ -57,11 +57,11 @@ def play_rollout(
     names: list[str],
     *snapshots: Weights,
 ) -> tuple[Played, State]:
-    """Play a rollout of an actor from a state of its games, and return the result and the new state.
+    """Play a rollout of an actor from a state of the actor's games; return the result and the new state.
 
     First, a snapshot of the learner joins the league for each number of decisions in `joining`. `names` and
-    `snapshots` are the names and the weights of all snapshots that can play. With `is_from_file`, the state
-    is checked.
+    `snapshots` are the names and the weights of all snapshots that can play. If `is_from_file` is true, the
+    state is checked.
     """
     games = SelfPlay(config, load_map(config.map), actor)
     playing = {name: _network(games, snapshot) for name, snapshot in zip(names, snapshots, strict=True)}
@@ -113,9 +113,9 @@ class Actors:
         self.states = list(in_order(self.executor, begin_games, pieces))
 
     def collect(self, network: Network, rollout: Rollout) -> None:
-        """Fill the rollout with the rollouts of all actors, without features.
+        """Fill `rollout` with the rollouts of all actors, without features.
 
-        With `staleness: 1`, the next rollouts are started as well.
+        With `staleness: 1`, the actors' next rollouts are started as well.
         """
         self.staleness = int(self.sent is not None)
         if self.sent is None:
@@ -153,7 +153,10 @@ class Actors:
         self.are_from_file = False
 
     def take_snapshot(self, network: Network, decisions: int) -> None:
-        """Add a copy of the learner, after this number of decisions, to the leagues of all actors."""
+        """Add a copy of the learner to the leagues of all actors.
+
+        `decisions` is the number of decisions that the learner has made.
+        """
         self.snapshots[snapshot_name(decisions)] = network.arrays()
         self.joining.append(decisions)
 
@@ -175,7 +178,7 @@ class Actors:
             raise ValueError(f"snapshots {shortened(sorted(missing))} have no weights")
 
     def results(self) -> dict[str, Any]:
-        """Return metrics of the games since the last call, and the staleness of the latest rollouts."""
+        """Return staleness of the latest rollouts, and metrics of games that ended since the last call."""
         metrics = game_metrics(self.rounds, self.won, self.config.league.bots)
         self.rounds, self.won = [], []
         return metrics | {"actors/staleness": self.staleness}

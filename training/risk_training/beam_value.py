@@ -7,9 +7,10 @@ the game or, if the game was truncated, the value of the last position. With `td
 of the positions in between count as well. In this module, a *round* is a training round: whole games are
 played, then the network learns from the latest rounds.
 
-The bots of the setting `bots` play the first round, unless `begin_with` is set. In later rounds, each seat is
-played by a bot with probability `bot_share`, and otherwise by `beam` with the value that is being trained.
-For exploration, attacks are sometimes stopped, and troops are sometimes drafted to a random territory.
+Unless `begin_with` is set, the bots of the setting `bots` play the first round, and with `staleness: 1` also
+the second round. In all other rounds, each seat is played by a bot with probability `bot_share`, and
+otherwise by `beam` with the value that is being trained. For exploration, attacks are sometimes stopped, and
+troops are sometimes drafted to a random territory.
 """
 
 from __future__ import annotations
@@ -86,11 +87,11 @@ class Config(NetworkSettings):
     beam_width: int = setting(4, 1, MOST_WIDTH)  # beam width in training games
     bots: tuple[str, ...] = setting(("planner", "beam"), **NAMES)
     bot_share: float = setting(0.2, 0, 1)  # share of the seats that bots play
-    explore: float = setting(0.02, 0, 1)  # probability of a random draft, and of stopping the attacks
+    explore: float = setting(0.02, 0, 1)  # per decision: probability of a random draft, or of no more attacks
     every_attack: bool = False  # also learn from the position before each attack
     td_lambda: float = setting(0.8, 0, 1)
     hidden_sizes: tuple[int, ...] = setting((16, 16), 1, MOST_UNITS, length=TWO)  # layer widths
-    minibatches: int = setting(800, 1, 10**6)  # minibatches per round
+    minibatches: int = setting(800, 1, 10**6)  # number of minibatches per round
     batch_size: int = setting(512, 1, MOST_BATCH)
     learning_rate: float = setting(2e-3, *RATES)  # decays linearly to a tenth
     weight_decay: float = setting(0.01, 0, 1)
@@ -161,7 +162,7 @@ class Positions:
     def load(cls, path: Path, columns: int, most: int = MOST_BYTES) -> Positions:
         """Return the positions in a file that `save` wrote, with `columns` features per position.
 
-        Raise ValueError, which names the file, for any other file, and for a file of more than `most` bytes.
+        Raises ValueError, which names the file, if the file has other content or more than `most` bytes.
         """
         try:
             arrays = read_npz(path, most, "fib")
@@ -225,7 +226,7 @@ class Games:
         return Positions(features, games.astype(np.int32), seats.astype(np.int8), won, truncated)
 
     def _arena(self, learner: CompiledBot | None) -> Arena:
-        """Return an arena in which the player of each seat is drawn separately."""
+        """Return an arena in which the player of each seat of each game is drawn separately."""
         config, P = self.config, self.rules.num_players
         arena = Arena(
             self.batch, [*map(load_bot, config.bots), *([learner] if learner else []), random_bot.BOT]
@@ -335,7 +336,7 @@ class Trainer(TorchRun):
             return metrics | self.learn()
 
     def _play_round(self) -> Positions:
-        """Play the next round, and with `staleness: 1` start the round after it."""
+        """Play the next round. With `staleness: 1`, also start the following round."""
         config = self.config
         is_trained = self.updates > 0 or config.begin_with is not None
         weights = self.arrays() if is_trained else {}
@@ -434,7 +435,7 @@ class Trainer(TorchRun):
             self._begin_round(self.steps, self.ahead)
 
     def _most_bytes(self) -> int:
-        """Return the largest size in bytes of a round's positions.
+        """Return the maximum size of a file with the positions of a round, in bytes.
 
         Without `every_attack`, a turn of a seat has at most two positions.
         """

@@ -43,7 +43,7 @@ LEAGUES = (SELFPLAY, "sb3")  # trainers whose opponents come from a league
 SET = "set any key of the configuration, as in --set learning_rate=1e-3 or --set evaluation.games=100"
 
 RESUMED = ("steps", "against")  # arguments that --resume allows
-# settings of an exploiter of an agent in Python, because each seat of each game needs a separate agent
+# settings for an exploiter of an agent in Python: each seat of each game needs a separate agent
 IN_PYTHON = {"n_envs": 16, "n_steps": 256}
 EVALUATIONS = 10  # minimum number of points of a gain curve, unless INTERVAL is set
 INTERVAL = "evaluation.interval"
@@ -62,7 +62,9 @@ def main(argv: Sequence[str]) -> None:
     given = [name for name in fixed if name != "device" and getattr(arguments, name) is not None]
     if arguments.resume is not None and (given := [name for name in given if name not in RESUMED]):
         name = given[0].replace("_", "-")
-        parser.error(f"--{name} cannot change a resumed run: leave it out, or start a new run with --config")
+        parser.error(
+            f"--{name} cannot change a resumed run: remove this option, or start a new run with --config"
+        )
     if arguments.responses is not None and (given := [name for name in given if name != "out"]):
         name = given[0].replace("_", "-")
         parser.error(
@@ -92,7 +94,7 @@ def main(argv: Sequence[str]) -> None:
 
 
 class _Runs:
-    """Training of the runs of `responses.run_rounds`, with the arguments of the command line."""
+    """The runs that `responses.run_rounds` trains, with the arguments of the command line."""
 
     def __init__(self, arguments: argparse.Namespace, executor: WorkExecutor) -> None:
         self._arguments, self._executor = arguments, executor
@@ -110,7 +112,7 @@ class _Runs:
 def _train_responses(arguments: argparse.Namespace, executor: WorkExecutor) -> None:
     """Train rounds of exploiters, or continue earlier rounds, and print a line for each round."""
     settings = responses.read_responses(arguments.responses)
-    load_bot(settings.agent)  # raises now; a file may name only compiled bots
+    load_bot(settings.agent)  # raises ValueError now if the file names an agent that is not compiled
     folder = Path(arguments.out) if arguments.out else _fresh_folder(Path(arguments.responses))
     rounds = responses.run_rounds(settings, folder, _Runs(arguments, executor))
     print(*responses.lines(settings, rounds), sep="\n")

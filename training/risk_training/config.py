@@ -106,8 +106,8 @@ def _check_setting(name: str, value: Any, allowed: Mapping[str, Any]) -> None:
 class EvaluationSettings(Settings):
     """Settings of the evaluations, which are made at intervals, against fixed opponents.
 
-    In each game, the policy plays one seat, and one opponent plays all other seats. The policy plays every
-    seat equally often.
+    In each game, the trained agent plays one seat, and one opponent plays all other seats. The trained agent
+    plays every seat equally often.
     """
 
     SECTION: ClassVar[str] = "evaluation."
@@ -191,7 +191,7 @@ class RunSettings(Settings):
 class NetworkSettings(RunSettings):
     """Settings that the project's own trainers share, in addition to `RunSettings`."""
 
-    # decay of the averaged weights, which are used in games and written to the file; 0: no averaging
+    # decay of the averaged weights, which play in games and are written to the trained file; 0: no averaging
     ema_decay: float = setting(0.0, 0, 0.99999)
 
 
@@ -214,9 +214,9 @@ def _replaced(settings: Any, facts: Any, section: str) -> Any:
 
 
 def _typed(name: str, value: Any, kind: str) -> Any:
-    """Return a value as the type of its setting, because YAML reads 1e6 as a string and has no tuples.
+    """Return a value, converted to the type of its setting.
 
-    Raises ValueError for a value of another type.
+    YAML reads 1e6 as a string and has no tuples. Raises ValueError if the value cannot be converted.
     """
     kinds = kind.split(" | ")
     if (value is None and "None" in kinds) or (isinstance(value, str) and "str" in kinds):

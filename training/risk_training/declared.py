@@ -148,7 +148,7 @@ class OneOf:
 
 @dataclass(frozen=True)
 class Bytes:
-    """An array of bytes."""
+    """A one-dimensional array of bytes (uint8)."""
 
     def check(self, name: str, value: Any) -> None:
         """Raise ValueError unless the value matches this declaration."""

@@ -33,7 +33,7 @@ TRAINED = "yours"  # the label of the agent that the demo trains
 # estimated CPU seconds on a core on which `loop_seconds` returns LOOP; COMPILING: a first compilation
 START, DUEL, GAME_OF_SIX, DECISIONS, COMPILING = 20.0, 0.03, 3.0, 120.0, 200.0
 LOOP, DEFAULT_DECISIONS = 0.05, 800_000  # DECISIONS is the time of DEFAULT_DECISIONS decisions
-ROUNDS = 3  # number of rounds before the first picture
+ROUNDS = 3  # number of rounds before the first board is printed
 WATCHED = ("random", "attacker", "grower", "hunter", "breaker", "planner")
 
 
@@ -140,7 +140,7 @@ def first_rounds(seed: int) -> str:
 
 
 def watch(seed: int) -> str:
-    """Play one game between the bots in `WATCHED` and return the final board and the seats as text.
+    """Play one game between the bots in `WATCHED`; return the final board and the bot of each seat as text.
 
     The final board names the winner.
     """
@@ -156,7 +156,7 @@ def watch(seed: int) -> str:
 
 
 def train(folder: Path, decisions: int | None, console: Console) -> Path:
-    """Train with the demo's configuration and a progress bar, and return the path of the policy file."""
+    """Train with the demo's configuration, show a progress bar, and return the path of the policy file."""
     import torch
 
     from risk_training.config import read_config

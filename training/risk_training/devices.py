@@ -19,8 +19,8 @@ DEVICES = "auto, cpu, cuda, cuda:N or mps"
 def find_device(name: str) -> torch.device:
     """Return the device that a setting names.
 
-    `auto` is a GPU if there is one, and otherwise the CPU. Raises ValueError for a malformed name, or for a
-    GPU that PyTorch does not find.
+    `auto` selects a GPU if PyTorch finds one, and otherwise the CPU. Raises ValueError for a malformed name,
+    or for a GPU that PyTorch does not find.
     """
     if name == AUTO:
         return torch.device(
@@ -39,9 +39,9 @@ def find_device(name: str) -> torch.device:
 
 
 def find_precision(name: str, device: torch.device) -> str:
-    """Return FLOAT32 or BFLOAT16.
+    """Return the matmul precision that a setting names: FLOAT32 or BFLOAT16.
 
-    `auto` is bfloat16 if the device has instructions for bfloat16 products.
+    `auto` selects bfloat16 if the device has instructions for products of bfloat16 matrices.
     """
     if name != AUTO:
         return name
@@ -75,7 +75,7 @@ def moved(tensor: torch.Tensor, device: torch.device) -> torch.Tensor:
 
 
 class NamedWeights(nn.Module):
-    """A network whose weights have the same names as in its file."""
+    """A network whose weights have the same names as in the trained file."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -21,7 +21,7 @@ SHIPPED = {
 
 
 def path_of(kind: str, source: str) -> str:
-    """Return the path of an agent's file of this kind. If `source` is not such an agent, return `source`."""
+    """Return the path of a trained file of this kind. `source` is a path, or the name of an agent."""
     shipped = SHIPPED.get((kind, source))
     return source if shipped is None else str(FOLDER / f"{shipped}.npz")
 
@@ -41,7 +41,7 @@ def read_arrays(kind: type[TrainedFile], source: str, rules: Rules, board: Board
 def copy_weights(
     own: Mapping[str, torch.Tensor], given: Mapping[str, Array | torch.Tensor], source: str
 ) -> None:
-    """Copy the weights of a file into a network with the same names and shapes.
+    """Copy the weights of a file into a network whose weights have the same names and shapes.
 
     Raises ValueError if names or shapes differ, for example because the layer sizes differ.
     """

@@ -33,7 +33,7 @@ MOST_SNAPSHOTS = 256  # maximum number of new snapshots, and of old snapshots; e
 
 @dataclass(frozen=True)
 class LeagueSettings(Settings):
-    """Settings of the league: the opponents, and the probabilities of drawing each opponent.
+    """Settings of the league: the opponents, and the probability of drawing each opponent.
 
     If the league has bots and snapshots, a draw gives a snapshot with probability `snapshot_share`, and a bot
     otherwise. A drawn snapshot is the latest snapshot with probability `latest_share`. All other draws, among
@@ -131,7 +131,10 @@ class League:
         return (standing.points + prior / 2) / (standing.games + prior)
 
     def weights(self) -> Weights:
-        """Return the probability of drawing each opponent in `names`, float64 (K,)."""
+        """Return the probability of drawing each opponent in `names`, float64 (K,).
+
+        Raises ValueError if the league has no opponents.
+        """
         bots, snapshots = list(self.settings.bots), self.snapshots
         if not bots and not snapshots:
             raise ValueError("bots=[]: a league without bots needs a snapshot before it can draw")
@@ -143,12 +146,12 @@ class League:
         return np.concatenate([(1 - share) * self._by_priority(bots), share * of_snapshots])
 
     def draw(self, count: int) -> list[str]:
-        """Draw the opponents of `count` seats independently, and return their names."""
+        """Return the names of `count` opponents, which are drawn independently."""
         names = self.names
         return [names[k] for k in self._rng.choice(len(names), count, p=self.weights())]
 
     def _by_priority(self, names: Sequence[str]) -> Weights:
-        """Return the probabilities of these opponents by priority. Without opponents the array is empty."""
+        """Return the probabilities of these opponents by priority. Without opponents, the array is empty."""
         won = np.array([self.win_rate(name) for name in names], np.float64)
         base = {"hard": 1 - won, "close": won * (1 - won), "even": np.ones(len(won))}[self.settings.priority]
         weights = base**self.settings.power
@@ -201,10 +204,10 @@ def snapshot_name(steps: int) -> str:
 
 
 def thinned(steps: Sequence[int], window: int, history: int) -> list[int]:
-    """Return the steps to keep, ascending: the last `window` steps, and `history` evenly spread older steps.
+    """Return the steps of the snapshots to keep, ascending: the last `window`, and `history` older steps.
 
     While there are too many steps, the older step whose neighbours are closest to each other is removed. The
-    first step stays unless `history` is 0.
+    older steps are therefore spread evenly. The first step stays unless `history` is 0.
     """
     kept = list(steps)
     while len(kept) > window + history:

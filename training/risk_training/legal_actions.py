@@ -22,7 +22,7 @@ class LegalActions:
         self.starts = self.ends - counts
         self.rows = torch.repeat_interleave(counts, output_size=len(actions))  # int64 (m,): index of decision
         everyone = torch.arange(len(counts), device=counts.device)
-        self.decisions = everyone if decisions is None else decisions  # int64 (k,): numbers before `select`
+        self.decisions = everyone if decisions is None else decisions  # int64 (k,): indices before `select`
 
     @classmethod
     def of(cls, masks: Tensor) -> LegalActions:
@@ -39,7 +39,7 @@ class LegalActions:
         return LegalActions(*(part.to(device) for part in (self.actions, self.counts, self.decisions)))
 
     def select(self, decisions: Tensor) -> LegalActions:
-        """Return the legal actions of the decisions with these numbers, int64 (j,)."""
+        """Return the legal actions of the decisions with these indices, int64 (j,)."""
         counts = self.counts[decisions]
         before = self.starts[decisions] - (counts.cumsum(0) - counts)
         places = torch.repeat_interleave(before, counts)

@@ -118,7 +118,7 @@ class Trainer(TorchRun):
     def _new_games(self) -> SelfPlay | Actors:
         """Return the games of the run.
 
-        A single actor without staleness plays in this process.
+        A single actor without staleness plays in this process. Raises ValueError if such a run has workers.
         """
         config = self.config
         if config.actors > 1 or config.staleness:

@@ -35,7 +35,7 @@ TRAINERS = {EXPLOITER: "selfplay", VALUE: "state_value"}
 
 @dataclass(frozen=True)
 class Responses(Settings):
-    """Settings of the rounds."""
+    """Settings of the rounds of exploiters."""
 
     SECTION: ClassVar[str] = "responses."
 
@@ -46,7 +46,7 @@ class Responses(Settings):
     value_settings: Mapping[str, Any] = field(default_factory=dict)  # changes to `value`
     exploiter_share: float = setting(0.3, 0.001, 0.999)  # share of the bots' seats that exploiters get
     rounds: int = setting(5, 1, MOST_ROUNDS)  # maximum number of rounds
-    games: int = setting(600, 1, 10**6)  # number of games to measure a gain
+    games: int = setting(600, 1, 10**6)  # number of games in which a gain is measured
     least_gain: float = setting(5.0, 0, 100)  # percentage points; a smaller gain ends the rounds
     seed: int = setting(0, 0, MOST_SEED - MOST_ROUNDS)
 
@@ -129,7 +129,7 @@ def _check_trainers(settings: Responses, runs: Runs) -> None:
 
 
 def _exploited(settings: Responses, seed: int, folder: Path, agent: str, runs: Runs) -> Round:
-    """Train an exploiter of an agent, and return its result."""
+    """Train an exploiter of an agent, and return the exploiter's result."""
     values = {**settings.exploiter_settings, "evaluation.games": settings.games, "seed": seed}
     runs.train(settings.exploiter, values, folder, against=agent)
     _, rate, low, high = win_rates(read_log(folder))[agent][-1]

@@ -19,8 +19,9 @@ from risk_env.arrays import Array
 from risk_env.core.types import MAX_SEATS
 from risk_training.legal_actions import LegalActions
 
-CONTINUES, TERMINATED, TRUNCATED = 0, 1, 2  # ways in which a transition ends
-KINDS = {"seats": np.int64, "actions": np.int64, "ends": np.int8, "next_seats": np.int64}  # others: float32
+CONTINUES, TERMINATED, TRUNCATED = 0, 1, 2  # what follows a transition: a decision, an end or a truncation
+# types of the arrays of a rollout; all other arrays are float32
+KINDS = {"seats": np.int64, "actions": np.int64, "ends": np.int8, "next_seats": np.int64}
 OF_DECISIONS = (
     "seats", "actions", "logprobs", "values", "potentials", "rewards", "ends",
     "last_values", "last_potentials",
@@ -159,7 +160,7 @@ class Rollout:
     def unpack(self, packed: Packed, first: int) -> None:
         """Write the result of `packed` into the lanes from `first` on.
 
-        `write_features` reads the other entries later.
+        The observations and the legal actions stay packed until `write_features` is called.
         """
         lanes = slice(first, first + len(packed["next_seats"]))
         for name in OF_DECISIONS:

@@ -118,7 +118,7 @@ class Run(ABC):
 
     @abstractmethod
     def seating(self) -> Seating:
-        """Return a factory of the player that evaluations measure: it plays with the current network.
+        """Return a factory of the evaluated player, which plays with the current network.
 
         Evaluations send the factory to workers.
         """
@@ -182,7 +182,7 @@ class Run(ABC):
         return self._last_steps // interval != self.steps // interval
 
     def evaluate(self) -> Metrics:
-        """Return win rates against the opponents of the evaluation, with their 95 % confidence intervals."""
+        """Return win rates with 95 % confidence intervals, and shares of truncated games, by opponent."""
         metrics: Metrics = {}
         settings, seating = self.config.evaluation, self.executor.share(self.seating())
         for name in settings.opponents:
@@ -260,7 +260,7 @@ class Run(ABC):
         return run
 
     def _restore(self, state: Mapping[str, Any]) -> None:
-        """Load a checkpoint. Raise ValueError unless it matches the declaration and is consistent."""
+        """Load a checkpoint. Raise ValueError unless its state matches the declaration and is consistent."""
         counters = {"steps": Whole(), "updates": Whole(), "seconds": Number(0), "cpu_seconds": Number(0)}
         counters |= {
             "spent": dict.fromkeys(self.spent, Number(0)),
@@ -341,7 +341,7 @@ class TorchRun(Run):
         return 1 - 0.9 * min(1.0, self.steps / self.config.length)
 
     def set_learning_rate(self) -> float:
-        """Set the optimizer's learning rate for this update, and return it."""
+        """Set and return the optimizer's learning rate for this update."""
         rate: float = self.config.learning_rate * self.left()
         for group in self.optimizer.param_groups:
             group["lr"] = rate
@@ -368,7 +368,7 @@ class TorchRun(Run):
         return mixed(self.precision, self.device)
 
     def state_dict(self) -> dict[str, Any]:
-        """Return the state of the network, its averages, the optimizer and the generator of minibatches."""
+        """Return the state of network, averaged weights, optimizer and generator of minibatches."""
         parts = {"network": self.network.state_dict(), "optimizer": self.optimizer.state_dict()["state"]}
         return parts | {"shuffle": self.shuffle.get_state(), "averages": self.averages}
 
@@ -395,7 +395,7 @@ class DivergedError(ValueError):
 
 
 def declared_moments(optimizer: torch.optim.Optimizer) -> Declared:
-    """Return the declaration of the moments for `load_moments`, keyed by the index of the parameter."""
+    """Return the declaration of Adam's moments for `load_moments`, keyed by the index of the parameter."""
     parameters = [parameter for group in optimizer.param_groups for parameter in group["params"]]
     return SomeOf(
         {

@@ -123,7 +123,7 @@ class RiskVecEnv(VecEnv):
         """Set the options of the next `reset`: `{"positions": ...}`, the same for all environments.
 
         All later games begin at these positions (`SingleSeatVector.start_at`). Raises ValueError for any
-        other option.
+        other option, or if the options of the environments differ.
         """
         listed = options if isinstance(options, list) else [options or {}]
         given = listed[0] if listed else {}

@@ -51,10 +51,12 @@ class SnapshotSlot(Policy):
 
 
 def untrained_copy(policy: Any) -> Any:
-    """Return a policy of the same shape with new weights, without advancing the run's random generators.
+    """Return a policy of the same architecture with random weights.
 
-    `copy.deepcopy` does not work, because a policy keeps its last distribution, whose tensors cannot be
-    copied.
+    The run's random generators do not advance.
+
+    `copy.deepcopy` does not work, because a policy keeps the last distribution of actions, whose tensors
+    cannot be copied.
     """
     with torch.random.fork_rng(devices=[]):
         made = type(policy)(**policy._get_constructor_parameters()).to(policy.device)
@@ -230,8 +232,8 @@ class LeagueVecEnv(RiskVecEnv):
     def league_metrics(self) -> dict[str, Any]:
         """Return metrics of the bots and the latest snapshot.
 
-        The metrics of each opponent are the learner's win rate and the probability that the league draws the
-        opponent.
+        The metrics of each opponent are the learner's smoothed share of points (`League.win_rate`) and the
+        probability that the league draws the opponent.
         """
         league, metrics = self.league, {}
         for name, weight in zip(league.names, league.weights(), strict=True):

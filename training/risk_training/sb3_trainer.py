@@ -1,9 +1,9 @@
-"""The trainer `sb3`: sb3-contrib's MaskablePPO against a league, with the log and checkpoints of `run`.
+"""The trainer `sb3`: sb3-contrib's MaskablePPO against a league, with the log and checkpoints of `run.Run`.
 
 Besides the files of every run, the folder contains `last.zip`, the policy at the last checkpoint, and
-`best.zip`, the policy of the best evaluation. Both are agents (`risk_agents.make("runs/NAME/best.zip")`), and
-`MaskablePPO.load` reads them too. With the project's own network, `best.npz` contains only the weights of the
-best policy. This agent plays without Stable-Baselines3.
+`best.zip`, the policy of the best evaluation. Both files are agents (`risk_agents.make("runs/N/best.zip")`),
+and `MaskablePPO.load` reads both files too. With the project's own network, `best.npz` contains the weights
+of the best policy, and is an agent that plays without Stable-Baselines3.
 """
 
 from __future__ import annotations
@@ -243,7 +243,7 @@ class Trainer(Run):
         return {name: value for name, value in metrics.items() if name.startswith("train/")}
 
     def load_first_weights(self, source: str) -> None:
-        """Load the weights of a `.zip` with the same policy, or of an agent (`Run.load_first_weights`)."""
+        """Load the weights of a trained file, or of an agent (`Run.load_first_weights`)."""
         policy = self.model.policy
         if self.config.policy != OWN_POLICY:
             trained = ZipPolicy(source)

@@ -17,7 +17,7 @@ from risk_env.whole_file import whole_file
 from risk_training.curves import read_log, win_rates
 
 SUMMARY, PICTURE = "seeds.json", "curves.png"
-TRIMMED = 0.25  # share of the runs that the interquartile mean leaves out at each end
+TRIMMED = 0.25  # share of the values that the interquartile mean leaves out at each end
 SAMPLES = 2000  # number of bootstrap samples
 LEVEL = 0.95  # confidence level
 
@@ -79,7 +79,7 @@ def interquartile_interval(values: Floats) -> tuple[float, float, float]:
 def interquartile_mean(values: Floats) -> Floats:
     """Return the interquartile mean of `values` (..., S) over the last axis, float (...).
 
-    The lowest and the highest quarter of the runs are left out. A quarter is rounded down to whole runs.
+    The lowest and the highest quarter of the values are left out. A quarter is rounded down to whole values.
     """
     left_out = int(TRIMMED * values.shape[-1])
     return np.sort(values, axis=-1)[..., left_out : values.shape[-1] - left_out].mean(axis=-1)

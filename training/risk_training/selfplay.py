@@ -48,8 +48,8 @@ MOST_IN_PYTHON = 128  # maximum number of lanes if a bot makes an agent for each
 class SelfPlaySettings(NetworkSettings):
     """Settings of the games of a run. Numbers of steps count the learner's decisions."""
 
-    n_envs: int = setting(512, 1, MOST_LANES)  # lanes of each actor
-    n_steps: int = setting(64, 1, MOST_LANES)  # decisions per lane between two updates
+    n_envs: int = setting(512, 1, MOST_LANES)  # number of lanes of each actor
+    n_steps: int = setting(64, 1, MOST_LANES)  # number of decisions per lane between two updates
     shaping: float = setting(0.0, 0, 10)  # weight of reward shaping (`potential`)
     league: LeagueSettings = field(default_factory=lambda: LeagueSettings(bots=()))
     league_share: float = setting(0.5, 0, 1)  # share of games against the league, if it has opponents
@@ -178,7 +178,7 @@ class SelfPlay:
             return win_chance(network.values(observations).cpu(), self.config.shaping).numpy()
 
     def settle(self, network: Network | None, rollout: Rollout | None = None) -> None:
-        """Play until the learner must decide in every lane; the next game follows a finished game."""
+        """Play until the learner must decide in every lane. If a game ends, the lane begins the next game."""
         for over in self.arena.run(self.lanes):
             self.pay_ends(over, network, rollout)
             self.begin(over)
@@ -187,9 +187,9 @@ class SelfPlay:
         self.batch.ask(self.lanes)
 
     def pay_ends(self, lanes: Array, network: Network | None, rollout: Rollout | None) -> None:
-        """Write final rewards to the last decisions of seats.
+        """Write final rewards to the last decisions of the seats that have just finished in these lanes.
 
-        The seats have just been eliminated in these lanes, or their game has just ended.
+        A seat finishes when it is eliminated or the game ends.
         """
         batch = self.batch
         ended = batch.terminated[lanes] | batch.truncated[lanes]
@@ -226,13 +226,13 @@ class SelfPlay:
             self.won.append((label, won))
 
     def results(self) -> dict[str, Any]:
-        """Return metrics of the games since the last call: number, mean length and win rates."""
+        """Return metrics of the games that ended since the last call: number, mean length and win rates."""
         metrics = game_metrics(self.rounds, self.won, self.bots)
         self.rounds, self.won = [], []
         return metrics
 
     def take_snapshot(self, network: Network, decisions: int) -> None:
-        """Add a copy of the learner to the league, and drop unused snapshots.
+        """Add a copy of the learner, after `decisions` decisions, to the league, and drop unused snapshots.
 
         A snapshot is unused when it has left the league and its games are over.
         """
@@ -257,7 +257,7 @@ class SelfPlay:
         }
 
     def game_state(self) -> dict[str, Any]:
-        """Return the same state as `state_dict` without the snapshots."""
+        """Return the state of `state_dict` without the weights of the snapshots."""
         return {
             "arrays": {name: attrgetter(name)(self) for name in self._ARRAYS},
             "opponent": self.opponent.tolist(),
@@ -345,7 +345,7 @@ class SelfPlay:
 
 
 class SnapshotSeats(Seated):
-    """The snapshots in a run's games as one player: one inference of a snapshot decides in all its lanes."""
+    """The snapshots in a run's games as one player: each snapshot decides in all of its lanes at once."""
 
     name = "snapshots"
 
@@ -400,7 +400,7 @@ def game_metrics(
 
 
 def potential(observations: Array, board: Board, weight: float) -> Array:
-    """Return the observing seats' share of all owned territories, times `weight`.
+    """Return each observing seat's share of all owned territories, multiplied by `weight`.
 
     The result is float32 (k,) for observations int8 (k, D). Shaping adds gamma * potential(next) -
     potential(now) to each reward. After the seat's elimination or the end of the game, the potential is 0,

@@ -1,11 +1,11 @@
-"""The trainer `state_value`: each seat's win probability when a turn begins, with two to six players.
+"""The trainer `state_value`: a network learns each seat's win probability when a turn begins.
 
-In a training round, compiled bots play whole games with every number of players. When a turn begins, another
-bot sometimes replaces the bot of the seat, so that positions are more varied than with one bot. Some seats
-place all their first troops on a random territory, or claim a random continent first. `strategist` may make
-such choices too.
+In a training round, compiled bots play whole games with each number of players in `tables`. When the turn of
+a seat begins, another bot sometimes replaces the bot of the seat, so that positions are more varied than with
+one bot. Some seats place all their first troops on a random territory, or claim a random continent first.
+`strategist` may make such choices too.
 
-The targets of the network are the results of the games and, by TD(λ), its own predictions for later turns
+The network's targets are the results of the games and, by TD(λ), the network's predictions for later turns
 (Tesauro 1995). The network learns from a round, then the next round is played. With a `bot_share` below 1,
 `tactician` plays the remaining seats. The current network, or the value that `judge` names, then evaluates
 the plans of `tactician`.
@@ -113,8 +113,8 @@ class StateNetworkSettings(NetworkSettings):
     def chunks(self, begin: int) -> list[tuple[int, int, int]]:
         """Return the chunks of the round that begins with game number `begin`.
 
-        A chunk is a tuple of the number of players, the first game and the number of games. The chunks are
-        ordered by the numbers of players in `tables`.
+        A chunk is a tuple of the number of players, the number of the first game and the number of games. The
+        chunks are in the order of the numbers of players in `tables`.
         """
         count, size = self.round_games // len(self.tables), self.chunk_games
         firsts = range(0, count, size)
@@ -144,8 +144,8 @@ class Config(StateNetworkSettings):
     evaluation: EvaluationSettings = field(
         default_factory=lambda: EvaluationSettings(opponents=("beam",), games=60, interval=14_000)
     )
-    weights: tuple[float, ...] = setting((0.4, 0.3, 0.2, 0.07, 0.03), 0, 1e6)  # frequency of each bot
-    change: float = setting(0.1, 0, 1)  # probability that a seat gets another bot when its turn begins
+    weights: tuple[float, ...] = setting((0.4, 0.3, 0.2, 0.07, 0.03), 0, 1e6)  # weight of each bot
+    change: float = setting(0.1, 0, 1)  # probability that a seat gets another bot when the seat's turn begins
     # probability that a seat places all first troops together, or claims a random continent first
     gather: float = setting(0.5, 0, 1)
     share: float = setting(0.8, 1e-3, 1)  # share of the positions to keep
@@ -222,7 +222,7 @@ class Network(StateNetwork):
     def forward(self, codes: Tensor) -> Tensor:
         """Return log-probabilities (k, 6) of winning for codes int8 (k, columns).
 
-        Column 0 is the observing seat. The other players follow in the order of play.
+        Column 0 of the result belongs to the observing seat. The other seats follow in the order of play.
         """
         return super().forward(codes).masked_fill(codes[:, self.alive] == 0, DEAD).log_softmax(1)
 
@@ -245,7 +245,7 @@ class Positions:
 
     @classmethod
     def joined(cls, chunks: Sequence[Positions], size: int) -> Positions:
-        """Return the positions of a round and a number of players, joined from chunks of `size` games."""
+        """Return the positions of a round with one number of players, joined from chunks of `size` games."""
         names = ("codes", "games", "lookers", "winners")
         parts = (np.concatenate([getattr(chunk, name) for chunk in chunks]) for name in names)
         positions = cls(*parts, chunks[0].players)
@@ -356,7 +356,7 @@ class Games:
         return codes, game_of[kept], batch.records["seat"][kept].astype(np.int64)
 
     def _change_players(self, arena: Arena, lanes: Array) -> None:
-        """Reassign seats whose turns begin to other players: random seats, and all seats of the gatherer."""
+        """Draw new players for seats whose turns begin: random seats, and all seats of the gatherer."""
         seats = arena.batch.records["turn"][lanes]
         is_changed = self.chance.random(len(lanes)) < self.config.change
         is_changed |= arena.numbers[lanes, seats] == self.gatherer_number
@@ -373,9 +373,10 @@ def living(columns: Array, board: Board) -> Array:
 def table_targets(positions: Positions, chances: Array, td_lambda: float) -> Array:
     """Return the targets of TD(λ), float32 (k, 6), given the current win probabilities float32 (k, 6).
 
-    Columns are counted from the observing seat. The last position of a game gets the result of the game, or
-    its own probabilities if the game was truncated. Every earlier position gets `td_lambda` times the target
-    of the next position plus `1 - td_lambda` times the probabilities of the next position.
+    Column 0 belongs to the observing seat, and the other seats follow in the order of play. The last position
+    of a game gets the result of the game, or its own probabilities if the game was truncated. Every earlier
+    position gets `td_lambda` times the target of the next position plus `1 - td_lambda` times the
+    probabilities of the next position.
     """
     P = positions.players
     seats = (positions.lookers[:, None] + np.arange(P)) % P  # seat of each column

@@ -40,7 +40,7 @@ SETTINGS = "settings"  # user attribute of the study: settings that must stay th
 TPE, RANDOM, GRID = "tpe", "random", "grid"  # samplers
 MOST_TRIALS, MOST_KEYS, MOST_VALUES = 10_000, 32, 100
 
-Choice = tuple[Any, ...]  # the values of a key
+Choice = tuple[Any, ...]  # the possible values of a key
 RunTrial = Callable[[int, Mapping[str, Any]], float | None]  # number, values by key -> win rate
 
 
@@ -112,7 +112,7 @@ def _check_grid(sweep: Sweep, facts: Mapping[str, Any]) -> None:
             raise ValueError(f"keys.{key}: sampler 'grid' needs {{values: [...]}}, not a range")
     if "trials" in facts:
         raise ValueError(
-            f"trials={facts['trials']}: leave it out, because sampler 'grid' tries every combination"
+            f"trials={facts['trials']}: remove this key, because sampler 'grid' tries every combination"
         )
     check_range("number of combinations", sweep.trials, 1, MOST_TRIALS)
 
@@ -173,7 +173,10 @@ def run_sweep(sweep: Sweep, config: Mapping[str, Any], folder: Path, run_trial: 
 
 
 def _study(sweep: Sweep, config: Mapping[str, Any], folder: Path) -> Any:
-    """Return the study in a folder, new or from an earlier call."""
+    """Return the study in a folder. If the folder has no study, create one.
+
+    Raises ValueError if the study in the folder cannot be read or belongs to another sweep.
+    """
     import optuna
     from sqlalchemy.exc import DatabaseError
     from sqlalchemy.pool import QueuePool

@@ -25,7 +25,11 @@ ILLEGAL = -40.0  # logit of illegal actions: a negligible probability, but no sl
 
 
 class Network(NamedWeights):
-    """The weights of the network, and its computations."""
+    """The weights of the network, and the computations with these weights.
+
+    Values are the raw outputs of the value head. The trainers `selfplay` and `imitation` apply a sigmoid to
+    these outputs, and the trainer `sb3` does not.
+    """
 
     def __init__(self, layout: Layout, width: int, local: int) -> None:
         super().__init__()

@@ -25,7 +25,7 @@ class Tracker(ABC):
 
     @abstractmethod
     def log(self, row: Mapping[str, Any], steps: int) -> None:
-        """Record the metrics of an update, which the run has finished after this number of steps."""
+        """Record the metrics of the update that ended after this number of steps of the run."""
 
     def flush(self) -> None:  # noqa: B027 (a hook)
         """Write everything that is not written yet."""
@@ -86,7 +86,7 @@ def _id(path: Path) -> str:
     if path.is_file():
         run_id = read_text(path, MOST_BYTES).strip()
         if not run_id.isalnum() or not run_id.isascii():
-            raise ValueError(f"{path} is not the id of a run; delete the file for a new id")
+            raise ValueError(f"{path} does not contain the id of a run; delete the file for a new id")
         return run_id
     with whole_file(path) as fresh:
         fresh.write_text(f"{(number := uuid.uuid4().hex[:12])}\n", encoding="ascii")

@@ -1,9 +1,10 @@
 """The trainer `turn_policy`: a network chooses the plans worth trying when a turn begins.
 
-A training round plays whole games with two to six players. Bots play some of the seats. The other seats try
-all plans when their turns begin, evaluate the resulting positions with a state value, and follow the best
-plan (`risk_agents.search.lookahead`). The network learns each plan's gain over the mean of all plans. This
-method is expert iteration (Anthony et al. 2017) with a search of one turn.
+A training round plays whole games with two to six players. Bots play some of the seats, and the learner plays
+the other seats. At the start of each turn, the learner tries all plans, evaluates the resulting positions
+with a state value, and follows the best plan (`risk_agents.search.lookahead`). The network learns each plan's
+gain over the mean of all plans. This method is expert iteration (Anthony et al. 2017) with a search of one
+turn.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ Array = npt.NDArray[Any]
 Tensor = torch.Tensor
 
 LANES = 256
-SCALE = 10  # outputs of the network are in tenths of a win probability
+SCALE = 10  # an output of 1 is a gain of 1 / SCALE in win probability
 LEARNER = 0  # index of the learner among the players; the bots follow
 
 
@@ -56,7 +57,7 @@ class Config(StateNetworkSettings):
     round_games: int = setting(500, 1, MOST_GAMES)
     hidden_sizes: tuple[int, ...] = setting((192, 64), 1, MOST_UNITS, length=TWO)
     bot_share: float = setting(0.5, 0, 1)  # share of the seats that bots play
-    samples: int = setting(2, 1, 1000)  # samples of each plan when a turn begins
+    samples: int = setting(2, 1, 1000)  # number of samples of each plan when a turn begins
     judge: str | None = None  # state value: file or agent (default: the value of `strategist`)
 
     def judge_file(self) -> StateValueFile:
@@ -80,7 +81,7 @@ class Trials:
 
     @classmethod
     def joined(cls, chunks: Sequence[Trials]) -> Trials:
-        """Return the trials of a round with one number of players, joined from their chunks."""
+        """Return the trials of a round with one number of players, joined from the chunks of the round."""
         codes, worths = (
             np.concatenate([getattr(chunk, name) for chunk in chunks]) for name in ("codes", "worths")
         )
@@ -122,7 +123,8 @@ def play_chunk(config: Config, players: int, first: int, count: int, policy: Sta
     recorder = Recorder(policy, config.judge_file().value, config.samples)
     line_ups = 1 + chance.integers(len(config.bots), size=(count, players))
     line_ups[chance.random(line_ups.shape) >= config.bot_share] = LEARNER
-    line_ups[np.arange(count), chance.integers(players, size=count)] = LEARNER  # at least one seat per game
+    # the learner gets at least one seat per game
+    line_ups[np.arange(count), chance.integers(players, size=count)] = LEARNER
     seats, rules, board = (
         [recorder.bot, *map(load_bot, config.bots)],
         config.rules_for(players),
@@ -200,7 +202,7 @@ class Trainer(TorchRun):
     def _update_on(self, codes: Tensor, gains: Tensor) -> Tensor:
         """Make one step of the optimizer on a minibatch and return the mean squared error before the step.
 
-        The mean is taken over all plans of the minibatch that are available.
+        The mean is taken over the plans that are available at the positions of the minibatch.
         """
         with self.mixed():
             outputs = self.network(codes)

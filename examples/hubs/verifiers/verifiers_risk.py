@@ -185,7 +185,7 @@ def main() -> None:
     )
     parser.add_argument("--games", type=int, default=8, help="number of games (default: 8)")
     parser.add_argument(
-        "--curriculum", default="tiny", choices=text_env.CURRICULA, help="stage of the games (default: tiny)"
+        "--curriculum", default="tiny", choices=text_env.CURRICULA, help="games to play (default: tiny)"
     )
     arguments = parser.parse_args()
     episodes = asyncio.run(

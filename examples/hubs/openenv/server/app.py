@@ -45,7 +45,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="Risk as an OpenEnv server")
     parser.add_argument("--host", default="127.0.0.1", help="address to listen on (default: this machine)")
     parser.add_argument("--port", type=int, default=8000, help="port (default: 8000)")
-    parser.add_argument("--curriculum", choices=text_env.CURRICULA, help="stage of the games (default: tiny)")
+    parser.add_argument("--curriculum", choices=text_env.CURRICULA, help="games to play (default: tiny)")
     parser.add_argument("--opponents", help="compiled bot that plays against the client (default: random)")
     parser.add_argument("--sessions", help="maximum number of concurrent sessions (default: 64)")
     parser.add_argument(
