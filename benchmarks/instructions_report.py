@@ -14,10 +14,10 @@ PAGE = """# Speed over versions
 
 `make docs` generates this page from `benchmarks/instructions.json`.
 
-A *workload* is a fixed piece of work, such as ten games of a compiled bot. The table shows the number of instructions
-of each workload, in millions. Valgrind counts the instructions. Other processes do not affect the counts, so
-small changes are visible on any machine. A count is not a measure of time, because time also depends on
-memory accesses and branches. [Benchmarks](benchmarks.md) has times.
+A *workload* is a fixed piece of work, such as ten games of a compiled bot. The table shows the number of
+instructions of each workload, in millions. Valgrind counts the instructions. Other processes do not affect
+the counts, so small changes are visible on any machine. A count is not a measure of time, because time also
+depends on memory accesses and branches. [Benchmarks](benchmarks.md) has times.
 
 The workloads named *batch* play steps of a batch with random actions, and write only the masks, or the masks
 and the observations.
