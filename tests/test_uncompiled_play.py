@@ -58,6 +58,20 @@ def test_only_one_process_compiles(empty_cache: Path) -> None:
     assert not list(empty_cache.rglob("*.nbc"))
 
 
+CALLED = """
+from risk_agents.play import cli, uncompiled
+uncompiled.os.execve = lambda *_: print("replaced")
+cli.must_wait = lambda _: print("would wait")
+cli.main(["--opponents", "none"])
+"""
+
+
+def test_a_program_that_calls_the_command_is_not_replaced(empty_cache: Path) -> None:
+    done = in_process(["-c", CALLED], empty_cache)
+    assert "would wait" not in done.stdout and "replaced" not in done.stdout
+    assert "none" in done.stderr  # an unknown agent
+
+
 MUST_WAIT = """
 from risk_agents.play.uncompiled import must_wait
 for players in ["breaker,human", "planner,saver", "human", "beam", "strategist", "breaker,llm:any"]:

@@ -14,7 +14,7 @@ from risk_agents.agent_list import labelled, split_agents
 from risk_agents.game_files import load_game
 from risk_agents.human.terminal import Terminal
 from risk_agents.play.terminal_table import Leave, TerminalTable
-from risk_agents.play.uncompiled import must_wait, play_uncompiled
+from risk_agents.play.uncompiled import is_command_line, must_wait, play_uncompiled
 from risk_agents.registry import HUMAN, SPECS, check_programs
 from risk_agents.rules_arguments import MAP, PRESET, add_rules_arguments, rules_of
 from risk_env.arguments import check_seat
@@ -43,7 +43,7 @@ def main(argv: Sequence[str]) -> int:
             f"{', '.join(f'--{name}'.replace('_', '-') for name in sorted(given))}"
         )
     terminal = Terminal()
-    if must_wait(_specs(arguments)):
+    if is_command_line(argv) and must_wait(_specs(arguments)):
         terminal.say(
             "The game begins with uncompiled code, so the bots are slow. Another process compiles the code "
             "for your next games, which takes a few minutes."

@@ -41,6 +41,14 @@ def must_wait(players: Sequence[str]) -> bool:
     return any(map(lacks_code, (*RULES, *(bot.choose for bot in chosen))))
 
 
+def is_command_line(argv: Sequence[str]) -> bool:
+    """Return True if this process was started as the command `play` with the arguments `argv`.
+
+    A program that calls the command as a function must not be replaced.
+    """
+    return sys.argv[1:][-len(argv) - 1 :] == ["play", *argv]
+
+
 def play_uncompiled(argv: Sequence[str]) -> NoReturn:
     """Replace this process with `play` and the arguments `argv`, with the JIT off.
 
