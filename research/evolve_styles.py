@@ -2,13 +2,17 @@
 
     python -m research.evolve_styles --seed 2 --generations 11    # `evolved`
     python -m research.evolve_styles --seed 1 --generations 16    # the strangers of `risk_agents.kept_out`
-    python -m research.evolve_styles --seed 3 --generations 10 --players 3 --against beam
+    python -m research.evolve_styles --seed 3 --generations 14 --players 3 --setup deal --against beam
+
+The third command led to `evolved:7`.
 
 A population of styles plays games of five and six players, with dealt and with claimed territories. The
 shipped styles, `breaker` and `hunter` also play. The third of the population with the highest scores is kept.
 All other styles are replaced by copies of the kept styles, in which two parameters are drawn again, and by
 random styles. The score of a style is its win rate divided by the even share, so the score depends on the
 population. With `--against`, one style plays in each game, and the named bots play all other seats.
+The first population then also contains changed copies of `evolved`, and the score of a style is its mean
+score in all generations so far.
 """
 
 from __future__ import annotations
@@ -20,6 +24,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from risk_agents.scripted import evolved
 from risk_agents.scripted.style import Style, bot
 from risk_env.arena import play
 from risk_env.board.maps import load_map
@@ -74,6 +79,7 @@ def main() -> None:
     add("--seed", type=int, default=1, help="seed of the search (default: 1)")
     add("--generations", type=int, default=16, help="number of generations (default: 16)")
     add("--players", type=int, nargs="+", default=[5, 6], help="numbers of players (default: 5 6)")
+    add("--setup", nargs="+", choices=SETUPS, default=SETUPS, help="set-ups (default: deal claim)")
     add(
         "--against",
         nargs="+",
@@ -83,11 +89,14 @@ def main() -> None:
     )
     arguments = parser.parse_args()
     chance = np.random.default_rng(arguments.seed)
-    tables = [(setup, players) for players in arguments.players for setup in SETUPS]
+    tables = [(setup, players) for players in arguments.players for setup in arguments.setup]
     field = Field([find(name) for name in arguments.against or OTHERS], bool(arguments.against), tables)
-    styles = [drawn(chance) for _ in range(POPULATION)]
+    styles = first_styles(field, chance)
+    earlier: dict[Style, list[float]] = {}
     for generation in range(arguments.generations):
         scores = scored(styles, field, generation, chance)
+        if field.alone:
+            scores = mean_scores(styles, scores, earlier)
         order = np.argsort(-scores)
         best = [styles[k] for k in order]
         print(f"generation {generation}: best {scores[order[0]]:.2f}, tenth {scores[order[9]]:.2f}")
@@ -95,6 +104,24 @@ def main() -> None:
         styles = following(best[:KEPT], chance)
     for style, score in best_styles:
         print(f"{score:.2f} {style}")
+
+
+def first_styles(field: Field, chance: np.random.Generator) -> list[Style]:
+    """Return the first population: random styles, and with `--against` also changed copies of `evolved`."""
+    if not field.alone:
+        return [drawn(chance) for _ in range(POPULATION)]
+    parents = [Style(*(int(value) for value in parent.begins[1:])) for parent in evolved.BOTS]
+    return following([*parents, *(changed(parent, chance) for parent in parents * 5)], chance)
+
+
+def mean_scores(styles: Sequence[Style], scores: Array, earlier: dict[Style, list[float]]) -> Array:
+    """Return the mean score of each style in all generations, float64 (styles,); extend `earlier`.
+
+    `earlier` contains the scores of each style in the generations so far.
+    """
+    for style, score in zip(styles, scores.tolist(), strict=True):
+        earlier.setdefault(style, []).append(score)
+    return np.array([np.mean(earlier[style]) for style in styles])
 
 
 def drawn(chance: np.random.Generator) -> Style:

@@ -1,9 +1,12 @@
-"""`evolved`: six bots with styles that a search over the parameters found (`research/evolve_styles.py`).
+"""`evolved`: seven bots with styles that a search over the parameters found (`research/evolve_styles.py`).
 
 The search plays games of five and six players among styles, keeps the styles that win most, and changes some
 of their parameters. The best styles of the search keep their sets, capture little, attack the strongest
 rival, and eliminate weak rivals. They win about twice as many games as `breaker`. `strategist` uses the bots
 as players of its rollouts, because strong opponents play similarly.
+
+`evolved:7` comes from another search, in games of three against two copies of `beam`. `strategist` does not
+use `evolved:7`.
 """
 
 from risk_agents.scripted.style import Style, bot
@@ -23,4 +26,10 @@ SIX = bot(
     "1",
     KEEPER._replace(border=10, home=60, spoil=150, leader=20, revenge=20, odds=140, guard=0, mass=6),
 )
+SEVEN = bot(
+    "evolved:7",
+    "1",
+    KEEPER._replace(border=10, home=15, least=60, odds=80, rush=300, mass=0, walks=1),
+)
+# Bots of the first search, which `strategist` uses
 BOTS = (ONE, TWO, THREE, FOUR, FIVE, SIX)

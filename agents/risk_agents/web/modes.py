@@ -46,7 +46,7 @@ LEVELS = {
     **dict.fromkeys(("hunter", "breaker", "planner"), "medium"),
     **dict.fromkeys(("walker", "grudge", "leader_stopper", "turtle"), "medium"),
     **dict.fromkeys(("holder", "saver", "card_killer"), "medium"),
-    **dict.fromkeys((f"evolved:{number}" for number in range(1, 7)), "hard"),
+    **dict.fromkeys((f"evolved:{number}" for number in range(1, 8)), "hard"),
     **dict.fromkeys(("beam", "duelist", "tactician", "tactician:quick"), "hard"),
     **dict.fromkeys(("marshal", "strategist", "strategist:long"), "very hard"),
 }
