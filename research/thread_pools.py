@@ -1,6 +1,6 @@
 """Speed of a step of `GameBatch` with two threads: spin loops, locks, and a `ThreadPoolExecutor`.
 
-    python -m research.thread_pools [--windows 200] [--seconds 0.02]
+    python -m research.thread_pools [--windows 1000] [--steps 2] [--pause 0]
 
 The ways of sharing a step alternate in short windows, and each second round has the reverse order. Other
 load slows some windows down, so the best window of each way counts. In the ways with locks and with an
@@ -9,24 +9,28 @@ executor, the caller checks all actions, and then each thread steps slices of th
 
 from __future__ import annotations
 
+import argparse
 import os
 import time
+from collections import deque
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor, wait
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from functools import partial
+from itertools import pairwise
 from statistics import median
 from typing import Any
 
 import numpy as np
 
-from benchmarks.arguments import above_zero, at_least_one, documented_parser
+from benchmarks.arguments import at_least_one, documented_parser
 from benchmarks.measures import WARM_UP, OurBatch
 from benchmarks.records import table
 from risk_env.compiler import BoundKernel, entry_point
 from risk_env.engine.batch_loop import NO_LANE, step_some
 from risk_env.engine.thread_pool import ThreadPool
 
-SIZES = (1024, 16384)
+REST = 0.005  # pause before a window, in seconds; the scheduler prefers threads that have slept
 COLUMNS = (
     *("games", "way", "decisions per second (best)", "speed relative to one thread", "share of the gain"),
     *("median ratio to one thread", "CPU time, ns per decision"),
@@ -49,7 +53,7 @@ class Sliced:
         groups = batch._step_arguments(is_full_step=True)[:-1]
         self.kernel = BoundKernel(step_slice, *groups, ours.lanes, ours.actions)
         ends = [int(end) for end in np.linspace(0, games, slices + 1)]
-        self.slices = list(zip(ends[:-1], ends[1:], strict=True))
+        self.slices = list(pairwise(ends))
         self.share, self.choose = share, ours.choose
 
     def step(self, actions: Any) -> int:
@@ -64,62 +68,74 @@ class Sliced:
         self.kernel(*ends)
 
 
-def share_with_executor(executor: ThreadPoolExecutor, work: Any, slices: Sequence[Any]) -> None:
-    """Call `work` for each slice: the first half in the caller's thread, the others in the executor."""
-    half = len(slices) // 2
-    others = [executor.submit(work, one) for one in slices[half:]]
-    for one in slices[:half]:
-        work(one)
-    wait(others)
-    for other in others:
-        other.result()
+def share_in_turn(executor: ThreadPoolExecutor, work: Any, slices: Sequence[Any]) -> None:
+    """Call `work` for each slice; the caller's thread and one thread of the executor take slices in turn."""
+    left = deque(slices)
+
+    def take() -> None:
+        with suppress(IndexError):
+            while True:
+                work(left.popleft())
+
+    helper = executor.submit(take)
+    take()
+    if not helper.cancel():
+        helper.result()
 
 
 def main() -> None:
     """Measure and print the table."""
     parser = documented_parser(__doc__)
     add = parser.add_argument
-    add("--windows", type=at_least_one, default=200, help="windows of each way (default: 200)")
-    add("--seconds", type=above_zero, default=0.02, help="length of a window (default: 0.02)")
+    add("--windows", type=at_least_one, default=1000, metavar="N", help="windows of each way (default: 1000)")
+    add("--steps", type=at_least_one, default=2, metavar="N", help="timed steps of a window (default: 2)")
+    add("--pause", type=float, default=0.0, metavar="S", help="time of the policy, in seconds (default: 0)")
+    add("--games", type=at_least_one, nargs="+", default=[1024, 16384], metavar="N", help="games of a batch")
     arguments = parser.parse_args()
     load = os.getloadavg()[0]
-    rows = [row for games in SIZES for row in measure(games, arguments.windows, arguments.seconds)]
+    rows = [row for games in arguments.games for row in measure(games, arguments)]
     print("\n".join(table(COLUMNS, rows)))
     print(f"\nLoad average before and after: {load:.1f}, {os.getloadavg()[0]:.1f}; {os.cpu_count()} cores")
 
 
-def measure(games: int, windows: int, seconds: float) -> list[tuple[str, ...]]:
+def measure(games: int, arguments: argparse.Namespace) -> list[tuple[str, ...]]:
     """Return the rows of one number of games."""
     pool, executor = ThreadPool(2), ThreadPoolExecutor(1)
-    plain = partial(share_with_executor, executor)
+    in_turn = partial(share_in_turn, executor)
     outputs = {"mask": "bytes", "observation": "flat"}
     ways: dict[str, Any] = {
         ONE: OurBatch(games, 1, **outputs),
         SPIN: OurBatch(games, 2, **outputs),
         "locks, 2 slices": Sliced(games, 2, pool.share),
-        "ThreadPoolExecutor, 2 slices": Sliced(games, 2, plain),
-        "ThreadPoolExecutor, 8 slices": Sliced(games, 8, plain),
+        "ThreadPoolExecutor, 8 slices": Sliced(games, 8, in_turn),
+        "ThreadPoolExecutor, 32 slices": Sliced(games, 32, in_turn),
     }
     for way in [*ways.values()] * WARM_UP:
         way.step(way.choose())
     found: dict[str, list[tuple[float, float]]] = {name: [] for name in ways}
-    for number in range(windows):
+    for number in range(arguments.windows):
         for name in list(ways)[:: -1 if number % 2 else 1]:
-            found[name].append(window(ways[name], seconds))
+            found[name].append(window(ways[name], arguments.steps, arguments.pause))
     executor.shutdown()
     return [row_of(games, name, found) for name in ways]
 
 
-def window(way: Any, seconds: float) -> tuple[float, float]:
+def window(way: Any, steps: int, pause: float) -> tuple[float, float]:
     """Return the decisions per second, and the ns of CPU time per decision of all threads."""
+    time.sleep(REST)
+    way.step(way.choose())
     spent = used = 0.0
     decisions = 0
-    while spent < seconds:
+    for _ in range(steps):
         actions = way.choose()
-        start, begun = time.perf_counter(), time.process_time()
+        begun = time.process_time()
+        end = time.perf_counter() + pause
+        while time.perf_counter() < end:
+            pass
+        start = time.perf_counter()
         decisions += way.step(actions)
-        used += time.process_time() - begun
         spent += time.perf_counter() - start
+        used += time.process_time() - begun - pause
     return decisions / spent, 1e9 * used / decisions
 
 

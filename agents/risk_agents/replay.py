@@ -61,7 +61,7 @@ def main(argv: Sequence[str]) -> None:
 def _parser() -> argparse.ArgumentParser:
     parser = command_parser("replay")
     add = parser.add_argument
-    add("file", help="JSON Lines of `tournament --record`, or a game that `play` saved")
+    add("file", help="JSON Lines of `tournament --save`, or a game that `play` saved")
     add("--game", type=int, metavar="N", help="replay only this game of the tournament")
     add("--log", action="store_true", help="print every action and roll")
     add("--board", action="store_true", help="print the final position")
