@@ -89,7 +89,8 @@ def _parser() -> argparse.ArgumentParser:
     add("--html", metavar="FILE", help="leaderboard page to write in addition to the result file, .html")
     add("--verify", metavar="FILE", help="verify this result file: play all its games again and compare")
     for name, meaning in CARD.items():
-        add(f"--{name}", metavar="TEXT", default="", help=f"{meaning}, for the card on the leaderboard")
+        value = "N" if name == "decisions" else "TEXT"
+        add(f"--{name}", metavar=value, default="", help=f"{meaning}, for the card on the leaderboard")
     add_options(parser)
     add(
         "--sandbox",
