@@ -57,7 +57,7 @@ def measure(games: int, delay: float, options: Sequence[str] = GAMES) -> dict[st
         arguments = ["--agents", "llm:fake,random", "--games", str(games), "--workers", str(games), *options]
         wall, processor = time.perf_counter(), time.process_time()
         with redirect_stdout(io.StringIO()):
-            cli.main([*arguments, "--out", str(Path(folder) / "games.sqlite"), "--record", str(path)])
+            cli.main([*arguments, "--out", str(Path(folder) / "games.sqlite"), "--save", str(path)])
         wall, processor = time.perf_counter() - wall, time.process_time() - processor
         notes = [note for _, result in read_games(path) for note in result["models"] if note]
     lags.sort()

@@ -93,7 +93,10 @@ def read_arguments(argv: Sequence[str]) -> argparse.Namespace:
     parser = command_parser("bench")
     names = ", ".join(presets())
     parser.add_argument(
-        "--preset", default="classic", metavar="NAME", help=f"preset: {names}, or `{ALL}` (default: classic)"
+        "--preset",
+        default="classic",
+        metavar="NAME",
+        help=f"preset of the rules: {names}, or {ALL} (default: classic)",
     )
     parser.add_argument(
         "--players", type=int, metavar="N", help="number of players (default: 3, or 2 for two_player)"
@@ -103,7 +106,7 @@ def read_arguments(argv: Sequence[str]) -> argparse.Namespace:
         type=at_least_one,
         default=1024,
         metavar="N",
-        help="number of parallel games (default: 1024)",
+        help="number of parallel games (default: 1,024)",
     )
     add_windows(parser, repeats=7)
     parser.add_argument("--seed", type=int, default=0, help="seed of all games (default: 0)")

@@ -167,9 +167,9 @@ def show_presets(argv: Sequence[str]) -> None:
     add = parser.add_argument
     add("preset", nargs="?", help=f"preset to show with all options: {', '.join(presets())}")
     add("--players", type=int, metavar="N", help="number of players (default: 3, or 2 for two_player)")
-    add("--expert", action="store_true", help="turn on the variations for experts (RULES 10.1-10.5)")
+    add("--expert", action="store_true", help="play the variations for experts (RULES 10.1-10.5)")
     profiles = " or ".join(PROFILES)
-    add("--profile", metavar="NAME", help=f"profile of the rules: {profiles} (default: {BOOK})")
+    add("--profile", metavar="NAME", help=f"profile of the rules (RULES 12.1): {profiles} (default: {BOOK})")
     arguments = parser.parse_args(argv)
     if arguments.preset is None and (arguments.players is not None or arguments.expert or arguments.profile):
         parser.error("--players, --expert and --profile need the name of a preset")

@@ -27,7 +27,7 @@ LONGEST = 3.0  # seconds until a kill
 
 def arguments(out: Path, games: int, jobs: int) -> list[str]:
     """Return the arguments of `risk-env tournament` that begin or resume the tournament."""
-    own = ["--agents", AGENTS, "--players", "2", "--max-rounds", "12", "--record", os.devnull]
+    own = ["--agents", AGENTS, "--players", "2", "--max-rounds", "12", "--save", os.devnull]
     place = ["--resume", str(out)] if out.exists() else ["--out", str(out)]
     extent = ["--games", str(games), "--workers", str(jobs), "--quiet"]
     return [*own, *place, *extent]

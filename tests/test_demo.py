@@ -24,7 +24,7 @@ def test_the_demo_trains_an_agent_and_plays_it_against_the_ladder(
     monkeypatch.setattr(demo, "LADDER", ("attacker", "grower"))
     monkeypatch.setattr(demo, "SIX", ("grower", "hunter", "breaker"))
     monkeypatch.setattr("os.cpu_count", lambda: 1)  # no more processes
-    demo.main(["--decisions", "1024", "--games", "6", "--six-games", "6", "--out", str(tmp_path / "out")])
+    demo.main(["--steps", "1024", "--games", "6", "--six-games", "6", "--out", str(tmp_path / "out")])
     told = capsys.readouterr().out
     for words in (
         "Estimated time",
@@ -61,7 +61,7 @@ def test_what_the_demo_asks_the_tournament_for(monkeypatch: pytest.MonkeyPatch) 
 
 def test_the_estimate_follows_the_work_and_the_machine() -> None:
     def minutes(loop: float = demo.LOOP, cores: int = 1, **changed: Any) -> int:
-        wanted = {"games": 0, "six_games": 0, "decisions": None, "no_training": True} | changed
+        wanted = {"games": 0, "six_games": 0, "steps": None, "no_training": True} | changed
         found = re.search(r": (\d+) min, ", demo.estimate(argparse.Namespace(**wanted), cores, loop))
         assert found is not None
         return int(found[1])
@@ -70,12 +70,12 @@ def test_the_estimate_follows_the_work_and_the_machine() -> None:
     assert minutes() == 1
     assert minutes(six_games=many) == 10 and minutes(six_games=many, cores=2) == 5
     assert minutes(2 * demo.LOOP, six_games=many) in (20, 21)
-    assert minutes(no_training=False, decisions=10 * demo.DEFAULT_DECISIONS) == round(demo.DECISIONS / 6)
+    assert minutes(no_training=False, steps=10 * demo.DEFAULT_DECISIONS) == round(demo.DECISIONS / 6)
     assert f"n_timesteps: {demo.DEFAULT_DECISIONS:_}\n" in demo.CONFIG.read_text()
     assert 0 < demo.loop_seconds() < 60
 
 
-@pytest.mark.parametrize("option", ["--games", "--six-games", "--decisions"])
+@pytest.mark.parametrize("option", ["--games", "--six-games", "--steps"])
 def test_numbers_of_the_demo_are_checked_before_anything_is_played(option: str, tmp_path: Path) -> None:
     with pytest.raises(ValueError, match=f"{option} 0: must be at least 1"):
         demo.main([option, "0", "--out", str(tmp_path / "out")])

@@ -85,6 +85,15 @@ def test_the_page_of_public_facts_has_every_word_of_the_actions() -> None:
     assert all(BLOCK_OF[word] == BLOCK_OF[kind] for word, kind in words.items())
 
 
+def test_an_argument_has_the_same_value_in_every_command() -> None:
+    values: dict[str, set[str]] = {}
+    for option, value in re.findall(r"^\| `(--[\w-]+)(?: ([^`]*))?` \|", page("commands"), re.MULTILINE):
+        values.setdefault(option, set()).add(value.replace("FOLDER", "FILE"))
+    assert len(values) > 80
+    # `benchmark --verify` verifies one file, `leaderboard --verify` all files of its folder
+    assert {option for option, words in values.items() if len(words) > 1} == {"--verify"}
+
+
 def test_every_section_that_is_cited_is_there() -> None:
     there = set(re.findall(r"^#+ ([0-9.]+) ", page("rules"), re.MULTILINE))
     there |= set(re.findall(r"\*\*([0-9.]+)\*\*", page("rules")))

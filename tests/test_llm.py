@@ -311,7 +311,7 @@ def test_a_tournament_shows_and_keeps_what_models_did(
             "setup=random",
         ]
         main(["--agents", "llm:fake,random", "--games", "4", "--workers", "4", "--quiet", *rules]
-             + ["--out", "t.sqlite", "--record", "games.jsonl", "--report", "report.html"])  # fmt: skip
+             + ["--out", "t.sqlite", "--save", "games.jsonl", "--report", "report.html"])  # fmt: skip
         main(["--resume", "t.sqlite", "--quiet", "--games", "6", "--allow-programs"])
     told = capsys.readouterr().out
     assert (

@@ -271,7 +271,7 @@ def test_a_tournament_writes_replays(tmp_path: Path, capsys: pytest.CaptureFixtu
     tournament(
         [
             *("--agents", "grower,random", "--players", "2", "--games", "8", "--quiet"),
-            *("--out", str(tmp_path / "games.sqlite"), "--record", str(tmp_path / "games.jsonl")),
+            *("--out", str(tmp_path / "games.sqlite"), "--save", str(tmp_path / "games.jsonl")),
             *("--replays", str(tmp_path / "replays"), "--replay-games", "every:4"),
         ]
     )

@@ -829,7 +829,7 @@ def test_the_command_plays_tells_and_writes(tmp_path: Path, capsys: pytest.Captu
         tmp_path,
         *("--agents", f"{FIRST},{BOLD}", "--players", "3", "--games", "30"),
         *("--csv", str(names["csv"]), "--json", str(names["json"])),
-        *("--report", str(names["html"]), "--record", str(names["jsonl"])),
+        *("--report", str(names["html"]), "--save", str(names["jsonl"])),
     )
     told = capsys.readouterr().out
     assert "first" in told and "bold" in told and "30 games, 10 deals" in told
@@ -892,6 +892,8 @@ def test_resuming_with_other_options_is_refused_with_both_named(tmp_path: Path) 
         tournament(["--resume", str(out), "--attack", "choice", "--quiet"])
     with pytest.raises(ValueError, match=r"--seed is 5, but .* was begun with 0"):
         tournament(["--resume", str(out), "--seed", "5", "--quiet"])
+    with pytest.raises(ValueError, match="begun without --save and --replays, so it contains no actions"):
+        tournament(["--resume", str(out), "--save", str(tmp_path / "games.jsonl"), "--quiet"])
     with pytest.raises(FileExistsError, match="--resume"):
         tournament(["--out", str(out), *agents, "--quiet"])
     with sqlite3.connect(out) as database:

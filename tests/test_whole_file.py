@@ -79,7 +79,7 @@ def test_games_that_a_full_disk_refused_are_played_when_it_has_room(tmp_path: Pa
     arguments = ["--agents", "random,attacker", "--games", "40", "--map", "tiny", "--quiet"]
     with full_disk(60_000), pytest.raises(OSError, match="continue with --resume"):
         tournament(
-            [*arguments, "--workers", "1", "--out", str(path), "--record", str(tmp_path / "games.jsonl")]
+            [*arguments, "--workers", "1", "--out", str(path), "--save", str(tmp_path / "games.jsonl")]
         )
     with closing(Store.open(path)) as store:
         assert store.count()[0] < 40

@@ -61,7 +61,7 @@ def main(argv: Sequence[str]) -> None:
 def _parser() -> argparse.ArgumentParser:
     parser = command_parser("replay")
     add = parser.add_argument
-    add("file", help="file to replay: JSON Lines from `tournament --record`, or a game saved by `play`")
+    add("file", help="file to replay: JSON Lines from `tournament --save`, or a game saved by `play`")
     add("--game", type=int, metavar="N", help="replay only game N of the tournament (default: all games)")
     add("--log", action="store_true", help="print every action and roll")
     add("--board", action="store_true", help="print the final position")

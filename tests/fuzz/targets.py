@@ -710,7 +710,7 @@ def read_a_call(data: bytes) -> None:
 
 @functools.cache
 def records() -> tuple[dict[str, Any], ...]:
-    """Return lines of `tournament --record`."""
+    """Return lines of `tournament --save`."""
     from risk_agents.registry import play_game
     from risk_env.saved_game import SavedGame
 

@@ -44,13 +44,13 @@ def main(argv: Sequence[str] | None = None) -> None:
     add("--games", type=int, default=280, metavar="N", help="number of two-player games (default: 280)")
     add("--six-games", type=int, default=36, metavar="N", help="number of six-player games (default: 36)")
     add(
-        "--decisions",
+        "--steps",
         type=int,
         metavar="N",
-        help="number of training decisions (default: 800,000, about 2 minutes)",
+        help="length of the training in decisions (default: 800,000, about 2 minutes)",
     )
     add("--no-training", action="store_true", help="skip the training")
-    add("--seed", type=int, default=1, help="seed of the games (default: %(default)s)")
+    add("--seed", type=int, default=0, help="seed of all games (default: %(default)s)")
     add("--out", metavar="FOLDER", help="folder for all files (default: a new folder runs/demo-TIME)")
     arguments = parser.parse_args(argv)
     _check(arguments)
@@ -66,7 +66,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     agents = list(LADDER)
     if not arguments.no_training:
         console.rule("2. Training an agent for two players, in games against itself and agents of the ladder")
-        agents.append(f"{TRAINED}={train(folder, arguments.decisions, console)}")
+        agents.append(f"{TRAINED}={train(folder, arguments.steps, console)}")
     console.rule(f"3. Tournament: {len(agents)} agents, two players, every deal from both seats")
     play(folder / TOURNAMENT, agents, players=2, games=arguments.games, seed=arguments.seed)
     console.rule("4. Tournament: six players, agents that search whole turns, and scripted bots")
@@ -79,7 +79,7 @@ def main(argv: Sequence[str] | None = None) -> None:
 
 def _check(arguments: argparse.Namespace) -> None:
     """Raise at once the errors that training or the tournament would raise minutes later."""
-    for name in ("games", "six_games", "decisions"):
+    for name in ("games", "six_games", "steps"):
         value = getattr(arguments, name)
         if value is not None and value < 1:
             raise ValueError(f"--{name.replace('_', '-')} {value}: must be at least 1")
@@ -92,7 +92,7 @@ def _check(arguments: argparse.Namespace) -> None:
 
 def estimate(arguments: argparse.Namespace, cores: int, loop: float) -> str:
     """Return an estimate of the time that the demo takes; `loop` is the result of `loop_seconds`."""
-    training = DECISIONS * (arguments.decisions or DEFAULT_DECISIONS) / DEFAULT_DECISIONS
+    training = DECISIONS * (arguments.steps or DEFAULT_DECISIONS) / DEFAULT_DECISIONS
     games = DUEL * arguments.games + GAME_OF_SIX * arguments.six_games
     usual = START + games / cores + training * (not arguments.no_training)
     minutes, more = (max(round(seconds * loop / LOOP / 60), 1) for seconds in (usual, COMPILING))

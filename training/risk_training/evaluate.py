@@ -145,7 +145,7 @@ def main(argv: Sequence[str]) -> None:
 def _parser() -> argparse.ArgumentParser:
     parser = command_parser("evaluate")
     add = parser.add_argument
-    add("agent", nargs="?", help=f"agent to evaluate: a name, {SPECS}; label=agent sets its label")
+    add("agent", nargs="?", help=f"agent to evaluate: a name, {SPECS}; label=agent sets a label")
     opponents = "opponents; in each game, one of them plays all other seats"
     add("--opponents", default=OPPONENTS, metavar="A,B,...", help=f"{opponents} (default: {OPPONENTS})")
     add_rules_arguments(parser, FAST, otherwise="value of the trained policy")
@@ -156,9 +156,9 @@ def _parser() -> argparse.ArgumentParser:
         metavar="N",
         help="minimum number of games per opponent (default: 400)",
     )
-    add("--seed", type=int, default=0, help="seed of all deals (default: 0)")
+    add("--seed", type=int, default=0, help="seed of all games (default: 0)")
     add_options(parser)
-    add("--json", metavar="FILE", help="write the scores to this file, as JSON")
+    add("--json", metavar="FILE", help="write the scores as JSON")
     add(
         "--run",
         metavar="FOLDER",

@@ -89,7 +89,8 @@ def _parser() -> argparse.ArgumentParser:
     add("--html", metavar="FILE", help="leaderboard page (.html) to write in addition to the result file")
     add("--verify", metavar="FILE", help="verify this result file: play all games again, and compare results")
     for name, meaning in CARD.items():
-        add(f"--{name}", metavar="TEXT", default="", help=f"{meaning}, for the card on the leaderboard")
+        value = "N" if name == "decisions" else "TEXT"
+        add(f"--{name}", metavar=value, default="", help=f"{meaning}, for the card on the leaderboard")
     add_options(parser)
     add(
         "--sandbox",
@@ -233,9 +234,9 @@ def leaderboard(argv: Sequence[str]) -> None:
     """Run the command `leaderboard`: write one page about the result files in a folder."""
     parser = command_parser("leaderboard")
     parser.add_argument("folder", help="folder with result files of `benchmark` (.jsonl)")
-    parser.add_argument("--html", metavar="OUT", required=True, help="page (.html) to write")
+    parser.add_argument("--html", metavar="FILE", required=True, help="page (.html) to write")
     parser.add_argument(
-        "--replays",
+        "--max-replays",
         type=int,
         default=1,
         metavar="N",
@@ -248,12 +249,12 @@ def leaderboard(argv: Sequence[str]) -> None:
     add_options(parser)
     arguments = parser.parse_args(argv)
     check_output("--html", arguments.html, ".html")
-    if not 0 <= arguments.replays <= MOST_REPLAYS:
-        parser.error(f"--replays={arguments.replays}: must be from 0 to {MOST_REPLAYS}")
+    if not 0 <= arguments.max_replays <= MOST_REPLAYS:
+        parser.error(f"--max-replays={arguments.max_replays}: must be from 0 to {MOST_REPLAYS}")
     page, files = Path(arguments.html), read_folder(arguments.folder)
     verified, refused = _verified(files, arguments) if arguments.verify else ({}, [])
     shown_on_page = list(verified) if arguments.verify else files
-    refused += write_page(page, shown_on_page, arguments.replays, verified)
+    refused += write_page(page, shown_on_page, arguments.max_replays, verified)
     for path, problem in refused:
         print(for_terminal(f"left out: {path}: {problem}"), file=sys.stderr)
     shown_files = len(files) - len(refused)

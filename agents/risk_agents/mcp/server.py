@@ -207,7 +207,7 @@ def main(argv: Sequence[str]) -> None:
         action="append",
         default=[],
         metavar="NAME",
-        help="additional host name of the server; may be repeated",
+        help="additional host name of the server, such as a proxy's name; may be repeated",
     )
     arguments = parser.parse_args(argv)
     if arguments.http:

@@ -116,7 +116,7 @@ def _parser() -> argparse.ArgumentParser:
     add("--opponents", metavar="A,B,...", help=f"{opponents} (default: {','.join(OPPONENTS)})")
     add_rules_arguments(parser, BOOK, "you and the opponents, if the preset allows that number")
     add("--seat", type=int, metavar="N", help="your seat, from 0 (default: 0; a die decides who starts)")
-    add("--seed", type=int, help="seed of all random results (default: a random seed, which the game shows)")
+    add("--seed", type=int, help="seed of the game (default: a random seed, which the game shows)")
     add("--save", metavar="FILE", help="file for an unfinished game (default: a new file risk-<time>.json)")
     add("--resume", metavar="FILE", help="continue the game in this file")
     add(

@@ -39,7 +39,7 @@ from risk_agents.tournament.line_ups import analyse_line_ups, line_up_grids
 from risk_agents.tournament.loading import Trial, entrants, make_config, prepare_luck
 from risk_agents.tournament.players import compiled_bot
 from risk_agents.tournament.population import cycle_lines, population, population_grid
-from risk_agents.tournament.records import write_records
+from risk_agents.tournament.records import check_has_actions, write_records
 from risk_agents.tournament.replays import FORMS, parse_selection, write_replays
 from risk_agents.tournament.report import KINDS, Played, write_report
 from risk_agents.tournament.results import GameResult
@@ -110,7 +110,7 @@ def _check_outputs(arguments: argparse.Namespace) -> None:
     parse_selection(arguments.replay_games)
     if arguments.replays and Path(arguments.replays).exists() and not Path(arguments.replays).is_dir():
         raise ValueError(f"--replays {arguments.replays}: must be a folder, or the name of a new folder")
-    for name in ("out", "record", "csv", "json", "report"):
+    for name in ("out", "save", "csv", "json", "report"):
         path = getattr(arguments, name)
         if path:
             check_output(f"--{name}", path, *(KINDS if name == "report" else ()))
@@ -132,18 +132,18 @@ def _parser() -> argparse.ArgumentParser:
     )
     add(
         "--against",
-        metavar="B",
-        help="test whether the agent in --agents is better than agent B, with a sequential test (SPRT)",
+        metavar="AGENT",
+        help="test whether the agent in --agents is better than AGENT, with a sequential test (SPRT)",
     )
     add_rules_arguments(parser, FAST, "number of agents, if the preset allows that number")
     add(
         "--games",
         type=int,
         metavar="N",
-        help=f"minimum number of games, rounded up to whole deals (default: {GAMES}, or {DUEL_GAMES} with "
-        "--against)",
+        help=f"minimum number of games, rounded up to whole deals (default: {GAMES:,}, or {DUEL_GAMES:,} "
+        "with --against)",
     )
-    add("--seed", type=int, help="seed of all deals (default: 0)")
+    add("--seed", type=int, help="seed of all games (default: 0)")
     _add_limits(parser)
     add_options(parser, note="; if language models play, threads replace processes")
     _add_files(parser)
@@ -215,11 +215,11 @@ def _add_files(parser: argparse.ArgumentParser) -> None:
         help="continue the tournament in FILE (default: the newest tournament-*.sqlite)",
     )
     add(
-        "--record",
+        "--save",
         metavar="FILE",
-        help="write every game's actions as JSON Lines (`risk-env replay` reads the file)",
+        help="write the saved games, one line per game (`risk-env replay` reads the file)",
     )
-    add("--replays", metavar="DIR", help="write replays of games into this folder, as pages for a browser")
+    add("--replays", metavar="FOLDER", help="folder for replays of games, as pages for a browser")
     add(
         "--replay-games",
         metavar="WHICH",
@@ -276,7 +276,7 @@ def _begun(arguments: argparse.Namespace) -> Store:
 
 def _keeps_actions(arguments: argparse.Namespace) -> bool:
     """Return True if an output needs the actions of every game."""
-    return arguments.record is not None or arguments.replays is not None
+    return arguments.save is not None or arguments.replays is not None
 
 
 def _config(wanted: dict[str, Any], level: str | None) -> TournamentConfig:
@@ -301,7 +301,7 @@ def _resumed(arguments: argparse.Namespace) -> Store:
     store = Store.open(arguments.resume or arguments.out or _newest())
     given = _given(arguments)
     if _keeps_actions(arguments):
-        given["record"] = True
+        check_has_actions(store)
     for name, value in given.items():
         if value != store.arguments.get(name):
             option, then = name.replace("_", "-"), store.arguments.get(name)
@@ -429,8 +429,8 @@ def _tell(store: Store, games: int, arguments: argparse.Namespace) -> None:
         write_csv(store, arguments.csv)
     if arguments.json:
         write_json(config, summary, arguments.json, facts)
-    if arguments.record:
-        write_records(store, arguments.record)
+    if arguments.save:
+        write_records(store, arguments.save)
     replays = {}
     if arguments.replays:
         replays = write_replays(store, arguments.replays, arguments.replay_games, summary)

@@ -34,16 +34,21 @@ def saved_game(config: TournamentConfig, result: GameResult) -> SavedGame:
     )
 
 
+def check_has_actions(store: Store) -> None:
+    """Raise ValueError if the file of a tournament does not contain the actions of the games."""
+    if not store.config.record:
+        raise ValueError(
+            f"{store.path} was begun without --save and --replays, so it contains no actions; begin a new "
+            "tournament with --out"
+        )
+
+
 def write_records(store: Store, path: str | Path) -> None:
     """Write the games of a tournament as JSON Lines, in the order of the schedule.
 
     Raises ValueError if the tournament keeps no actions.
     """
-    if not store.config.record:
-        raise ValueError(
-            "the tournament was begun without --record, so its file contains no actions; begin a new "
-            "tournament with --record"
-        )
+    check_has_actions(store)
     with whole_file(Path(path)) as fresh, open(fresh, "w", encoding="utf-8") as lines:
         for result in store.results(actions=True):
             facts = saved_game(store.config, result).to_dict() | {
