@@ -34,7 +34,8 @@ def hubs(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     """The module `bundle.py`, without calls of pip and uv."""
     found = module(HUBS / "bundle.py")
     monkeypatch.setattr(found, "add_wheel", lambda folder: None)
-    monkeypatch.setattr(found, "lock", lambda folder: None)
+    monkeypatch.setattr(found, "lock", lambda folder, uv: None)
+    monkeypatch.setattr(found, "path_of_uv", lambda: "uv")
     return found
 
 
@@ -54,6 +55,14 @@ def test_a_bundle_is_filled_in_and_valid(name: str, hubs: ModuleType, tmp_path: 
             compile(path.read_text(), str(path), "exec")
     with pytest.raises(SystemExit, match="exists already"):
         hubs.bundle(name, folder)
+
+
+def test_without_uv_no_folder_is_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    found = module(HUBS / "bundle.py")
+    monkeypatch.setattr(found.shutil, "which", lambda name, path=None: None)
+    with pytest.raises(SystemExit, match="pip install uv"):
+        found.bundle("openenv", tmp_path / "openenv")
+    assert not [*tmp_path.iterdir()]
 
 
 def test_openenvs_container_starts_the_server_of_the_bundle_as_a_plain_user() -> None:

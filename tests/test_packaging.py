@@ -82,6 +82,30 @@ def test_a_missing_extra_is_named_before_work_begins(
     assert done.stdout == "" and not [*tmp_path.iterdir()]
 
 
+EXTRAS = "torch,sb3_contrib,stable_baselines3,tensorboard,yaml,matplotlib,scipy,optuna,ray,pyarrow,PIL"
+HELP = """
+import sys
+sys.modules.update(dict.fromkeys(sys.argv[1].split(",")))
+from risk_env.cli import COMMANDS, main
+served = "serve", "mcp"  # these commands need libraries for their options
+for name in [name for name in COMMANDS if name not in served]:
+    try:
+        status = main([name, "--help"])
+    except SystemExit as ended:
+        status = ended.code
+    print("STATUS", name, status or 0)
+"""
+
+
+def test_every_other_command_starts_without_any_extra() -> None:
+    """`risk-env demo --no-training` needs no extra, but its module imports modules of training."""
+    call = [sys.executable, "-c", HELP, EXTRAS]
+    done = subprocess.run(call, env={**os.environ, "PYTHONPATH": SEARCH}, capture_output=True, text=True)
+    told = [line.split() for line in done.stdout.splitlines() if line.startswith("STATUS")]
+    assert {"demo", "train", "tournament"} <= {name for _, name, _ in told}, done.stderr
+    assert [name for _, name, status in told if status != "0"] == [], done.stderr
+
+
 def test_the_page_of_a_package_index_needs_nothing_of_the_repository() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     text = (ROOT / project["readme"]).read_text(encoding="utf-8")

@@ -32,14 +32,20 @@ from risk_agents.search.judges import judge_by_beam_value, judge_heuristically, 
 from risk_agents.search.rollouts import TO_THE_END, Judge, Rollouts
 from risk_agents.search.set_up import AS_USUAL, Claims, SetUpChoice
 from risk_agents.search.strategist import (
+    BUDGET,
     DECIDED,
     DUEL_PLANS,
+    GOAL_PLAYERS,
+    LEAST_GAMES,
     MARSHALS,
     Budget,
     Strategist,
     analyse,
     plans_for,
+    players_for,
 )
+from risk_agents.search.strategist import PLANS as PLANS_FOR_FOUR
+from risk_agents.search.strategist import PLAYERS as STYLES
 from risk_env import Game, Rules, load_map
 from risk_env.agent import Agent, CompiledAgent, View
 from risk_env.arena import ANY_SEAT, Arena, play
@@ -573,6 +579,37 @@ def test_it_plays_every_preset_and_the_same_game_again(preset: str, players: int
     rules = Rules.preset(preset, players, max_rounds=4, profile="fast")
     seats = [Strategist(SMALL), *[grower.BOT] * (players - 1)]
     games = [play_game(rules, BOARD, seats, seed=6) for _ in range(2)]
+    assert games[0].is_over and games[0] == games[1]
+
+
+def test_on_big_maps_few_games_and_almost_no_beams_are_played() -> None:
+    kept, small, large = (load_map(f"random:1:territories={size}") for size in (80, 81, 256))
+    domination, capitals = table(6), Rules.preset("capital", 6, profile="fast")
+    assert BUDGET.on(kept) == BUDGET and plans_for(domination, kept) == PLANS_FOR_FOUR
+    assert players_for(capitals, kept) == GOAL_PLAYERS
+    for board, games, again, claims in ((small, 119, 30, 297), (large, 38, 10, 94)):
+        expected = Budget(games=games, again=again, others=2, turns=2, claims=claims, places=0)
+        assert BUDGET.on(board) == expected
+        assert players_for(capitals, board) == players_for(domination, board) == STYLES
+        assert not any(is_beam(plan) for plan in plans_for(domination, board))
+        assert [plan.name for plan in plans_for(capitals, board) if is_beam(plan)] == [
+            "narrow beam 1",
+            "narrow beam 2",
+        ]
+    assert Budget(again=0, claims=0).on(large).again == Budget(again=0, claims=0).on(large).claims == 0
+
+
+def is_beam(bot: CompiledBot) -> bool:
+    return bot.choose is beam.BOT.choose
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("preset", ["classic", "capital"])
+def test_it_plays_big_maps(preset: str) -> None:
+    board = load_map("random:1:territories=256")
+    rules = Rules.preset(preset, 6, max_rounds=2, setup="claim", profile="fast")
+    budget = Budget(games=LEAST_GAMES, again=8, claims=16)
+    games = [play_game(rules, board, [Strategist(budget), *[grower.BOT] * 5], seed=6) for _ in range(2)]
     assert games[0].is_over and games[0] == games[1]
 
 

@@ -29,13 +29,14 @@ def bundle(name: str, folder: Path) -> Path:
     """Write the bundle of a hub into a new folder, and return the folder."""
     if folder.exists():
         raise SystemExit(f"bundle: {folder} exists already; delete it, or choose another folder with --out")
+    uv = path_of_uv() if name == "openenv" else ""
     shutil.copytree(HERE / name, folder, ignore=LEFT_OUT)
     for path in sorted(path for pattern in TEXTS for path in folder.rglob(pattern)):
         text = path.read_text(encoding="utf-8")
         path.write_text(text.replace(PLACEHOLDER, version()), encoding="utf-8")
     if name == "openenv":
         add_wheel(folder / "wheels")
-        lock(folder)
+        lock(folder, uv)
     return folder
 
 
@@ -50,10 +51,15 @@ def add_wheel(folder: Path) -> None:
     run(sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--wheel-dir", str(folder), str(ROOT))
 
 
-def lock(folder: Path) -> None:
+def path_of_uv() -> str:
+    """Return the path of uv; exit with an error, before anything is written, if uv is not installed."""
+    if found := shutil.which("uv", path=Path(sys.executable).parent) or shutil.which("uv"):
+        return found
+    raise SystemExit("bundle: the lock file needs uv: pip install uv")
+
+
+def lock(folder: Path, uv: str) -> None:
     """Write the lock file `uv.lock` into a folder."""
-    if not (uv := shutil.which("uv", path=Path(sys.executable).parent) or shutil.which("uv")):
-        raise SystemExit("bundle: the lock file needs uv: pip install uv")
     run(uv, "lock", "--quiet", "--project", str(folder))
 
 

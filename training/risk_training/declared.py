@@ -14,13 +14,13 @@ A declaration is one of the following:
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import torch
 
 from risk_env.bounded_io import shortened
 
@@ -169,7 +169,7 @@ ROWS = ListOf(TableOf(Number()))  # lines of a log
 
 def check_declared(name: str, value: Any, declared: Declared) -> None:
     """Raise ValueError unless a value matches its declaration. The error names the path to the value."""
-    if isinstance(declared, np.ndarray | torch.Tensor):
+    if isinstance(declared, np.ndarray) or _is_tensor(declared):
         _check_array(name, value, declared)
     elif isinstance(declared, Mapping):
         if not isinstance(value, dict) or value.keys() != declared.keys():
@@ -195,9 +195,7 @@ def _check_array(name: str, value: Any, declared: Any) -> None:
 
     Floating-point numbers must be finite, and the bytes of booleans must be 0 or 1.
     """
-    if type(value) is not type(declared) and not (
-        isinstance(value, torch.Tensor) and isinstance(declared, torch.Tensor)
-    ):
+    if type(value) is not type(declared) and not (_is_tensor(value) and _is_tensor(declared)):
         raise ValueError(f"{name}={shortened(value)}: must be {_described(declared)}")
     if value.dtype != declared.dtype or value.shape != declared.shape:
         raise ValueError(f"{name}: {_described(value)} instead of {_described(declared)}")
@@ -206,6 +204,12 @@ def _check_array(name: str, value: Any, declared: Any) -> None:
         raise ValueError(f"{name} has values that are not finite")
     if numbers.dtype == np.bool_ and numbers.view(np.uint8).max(initial=0) > 1:
         raise ValueError(f"{name} has booleans stored as bytes other than 0 and 1")
+
+
+def _is_tensor(value: Any) -> bool:
+    """Return True for a tensor of PyTorch. No value is a tensor before PyTorch is imported."""
+    torch = sys.modules.get("torch")
+    return torch is not None and isinstance(value, torch.Tensor)
 
 
 def _described(values: Any) -> str:

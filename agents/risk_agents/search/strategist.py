@@ -15,13 +15,14 @@ Such rollouts of fixed policies are a policy improvement step (Tesauro and Galpe
 
 The agent compares plans again before some of its attacks, because battles may end differently than expected.
 The agent also chooses its claims and the place of its first troops by rollouts (`search.set_up`). Budgets
-count games, not time.
+count games, not time. On maps with more than BIG territories, fewer games are played, and almost no beams
+(`Budget.on`, `plans_for`, `players_for`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import takewhile
 from pathlib import Path
 from typing import Any
@@ -59,13 +60,13 @@ GUARD = style.bot("guard", "1", style.Style(leader=20, odds=140, caution=60, eve
 KEEPERS = (evolved.ONE, evolved.FIVE, GUARD)
 
 
-def _beams(name: str, weighed: int, ranks: int) -> tuple[CompiledBot, ...]:
-    """Return `ranks` beams, which draft to the best, the second best, ... place.
+def _beams(name: str, weighed: int, ranks: int, width: int = NARROW) -> tuple[CompiledBot, ...]:
+    """Return `ranks` beams of a width, which draft to the best, the second best, ... place.
 
     `name` is the beginning of the beams' names, and `weighed` is the beams' row of `beam.WEIGHTS_FOR`.
     """
     return tuple(
-        beam.other_turn(beam.BOT, f"{name} {rank + 1}", rank, weighed, NARROW) for rank in range(ranks)
+        beam.other_turn(beam.BOT, f"{name} {rank + 1}", rank, weighed, width) for rank in range(ranks)
     )
 
 
@@ -84,6 +85,11 @@ PLANS, PLANS_FOR_THREE = (*_plans(bold=3), *KEEPERS), (*_plans(bold=6), *KEEPERS
 # Plans for duels also include `marshal` with different drafts; the value of `marshal` evaluates all plans
 MARSHALS = tuple(beam.other_turn(marshal.BOT, f"marshal {rank + 1}", rank) for rank in range(4))
 DUEL_PLANS, DUEL_JUDGE = MARSHALS + _plans(bold=3), judge_by_beam_value(marshal.VALUE)
+# On big maps, beams are plans only in games with GOALS, because a beam's turn takes much longer
+BIG = 80  # maps with more territories are big
+BIG_GAMES = 60  # number of territories by which `Budget.on` scales the numbers of games on big maps
+BIG_PLANS = (*SCRIPTS, *KEEPERS)
+BIG_GOAL_PLANS = (*_beams("narrow beam", 0, 2, width=1), *SCRIPTS)
 # Maximum number of further turns of the seat in a rollout, by tuple of plans
 MOST_TURNS = {DUEL_PLANS: 0, PLANS_FOR_THREE: 1}
 PLAYERS = (breaker.BOT, hunter.BOT, holder.BOT, card_killer.BOT, turtle.BOT, *evolved.BOTS)
@@ -114,6 +120,18 @@ class Budget:
     turns: int = 2  # number of further turns of the seat in a rollout; MOST_TURNS limits this number
     claims: int = 400  # number of games before each claim; 0 to claim as usual
     places: int = 100  # number of games for the place of the first troops; 0 to place the troops as usual
+
+    def on(self, board: Board) -> Budget:
+        """Return the budget on a map: the same budget unless the map is big.
+
+        On big maps, the numbers of games fall in proportion to 1 / territories, only two plans are compared
+        with the chosen plan, and the first troops are placed as usual.
+        """
+        size = board.num_territories
+        if size <= BIG:
+            return self
+        games, again, claims = (-(-n * BIG_GAMES // size) for n in (self.games, self.again, self.claims))
+        return replace(self, games=games, again=again, others=min(self.others, 2), claims=claims, places=0)
 
 
 BUDGET, LONG = Budget(), Budget(games=1600, again=400, claims=4000, places=1000)
@@ -162,18 +180,18 @@ class Strategist(Agent):
         if self._table == (rules, board):
             return
         judge, self._plans = self._find_judge(rules, board), plans_for(rules, board)
-        self._players = GOAL_PLAYERS if rules.victory in GOALS else PLAYERS
-        lanes = min(max(self.budget.games, len(self._plans)), MOST_LANES)
+        self._map_budget, self._players = self.budget.on(board), players_for(rules, board)
+        lanes = min(max(self._map_budget.games, len(self._plans)), MOST_LANES)
         of_turns = DUEL_JUDGE if self._is_duel and self._find_judge is judge_for else judge
         self._rollouts = Rollouts(rules, board, self._plans, self._players, of_turns, lanes)
         self._set_up = self._plans.index(MARSHALS[0] if self._is_duel else SET_UP)
         self._price = 2 if self._is_duel or self._players is GOAL_PLAYERS else 1
         self._choices: list[Claims | FirstTroops] = []
-        if self.budget.claims and rules.setup == "claim":
+        if self._map_budget.claims and rules.setup == "claim":
             self._choices.append(self._chooser_of_claims(judge, rules, board))
-        if self.budget.places:
+        if self._map_budget.places:
             self._choices.append(self._chooser_of_places(judge, rules, board))
-        self._turns = min(self.budget.turns, MOST_TURNS.get(self._plans, self.budget.turns))
+        self._turns = min(self._map_budget.turns, MOST_TURNS.get(self._plans, self._map_budget.turns))
         self._advisers = [CompiledAgent(plan) for plan in self._plans]
         self._table = rules, board
 
@@ -193,7 +211,7 @@ class Strategist(Agent):
             if turn != self._turn:
                 self._turn = turn
                 self._considered = self._begin_turn(view)
-            elif view.phase == Phase.ATTACK and self.budget.again and self._turn_matters:
+            elif view.phase == Phase.ATTACK and self._map_budget.again and self._turn_matters:
                 self._attacks += 1
                 if self._attacks > 1 and self._attacks.bit_count() == 1:  # the second, fourth, eighth, ...
                     self._choose_again(view)
@@ -218,7 +236,7 @@ class Strategist(Agent):
 
     def _chooser_of_places(self, judge: Judge, rules: Rules, board: Board) -> FirstTroops:
         """Return the object that chooses the place of the first troops."""
-        games, turns, player = self.budget.places, self.budget.turns, PLAYER
+        games, turns, player = self._map_budget.places, self._map_budget.turns, PLAYER
         if self._is_duel:
             turns, player = min(turns, 1), DUEL_PLAYER
         elif rules.num_players >= MANY:
@@ -231,9 +249,9 @@ class Strategist(Agent):
 
     def _chooser_of_claims(self, judge: Judge, rules: Rules, board: Board) -> Claims:
         """Return the object that chooses claims."""
-        games, players = self.budget.claims // self._price, (SETTLER, *self._players)
+        games, players = self._map_budget.claims // self._price, (SETTLER, *self._players)
         lanes = min(max(games, len(board.continents) + 1), MOST_LANES)  # at least one for each continent
-        turns = self.budget.turns
+        turns = self._map_budget.turns
         return Claims(SetUpChoice(rules, board, judge, players, style.FAVOURITE, games, turns, lanes))
 
     def _reset_advisers(self) -> None:
@@ -248,7 +266,9 @@ class Strategist(Agent):
         self._likely = self._opponents.probabilities()
         self._likely[self.seat] = 1 / len(self._players)  # the agent is not one of the players
         self._attacks, self._turn_matters = 0, self._matters(view)
-        plans, games = (self._plans, self.budget.games) if self._turn_matters else (MARSHALS[:2], LEAST_GAMES)
+        plans, games = self._plans, self._map_budget.games
+        if not self._turn_matters:
+            plans, games = MARSHALS[:2], LEAST_GAMES
         self._ranked, results, samples = self._rank(view, range(len(plans)), games)
         self._plan = self._ranked[0]
         return view, samples, self._plan, results
@@ -266,9 +286,9 @@ class Strategist(Agent):
         The other plans are the best plans at the start of the turn.
         """
         others = [plan for plan in self._ranked if plan != self._plan]
-        plans = [self._plan, *others[: self.budget.others]]
+        plans = [self._plan, *others[: self._map_budget.others]]
         memory = self._advisers[self._plan].seated.memory[0, self.seat]
-        ranked, _, _ = self._rank(view, plans, self.budget.again, memory)
+        ranked, _, _ = self._rank(view, plans, self._map_budget.again, memory)
         if ranked[0] != self._plan:
             self._reset_advisers()
             self._plan = ranked[0]
@@ -343,7 +363,14 @@ def plans_for(rules: Rules, board: Board) -> tuple[CompiledBot, ...]:
     """Return the plans that are compared in games with these rules on this map."""
     if marshal.BOT.knows(rules, board):
         return DUEL_PLANS
+    if board.num_territories > BIG:
+        return BIG_GOAL_PLANS if rules.victory in GOALS else BIG_PLANS
     return PLANS_FOR_THREE if rules.num_players == 3 else PLANS
+
+
+def players_for(rules: Rules, board: Board) -> tuple[CompiledBot, ...]:
+    """Return the bots that play the rollouts of games with these rules on this map."""
+    return GOAL_PLAYERS if rules.victory in GOALS and board.num_territories <= BIG else PLAYERS
 
 
 def with_value(path: str | Path) -> Callable[[], Strategist]:
