@@ -244,8 +244,8 @@ def _peers() -> str:
     ]
     head = ("game", "interface", "games at once", "decisions per second", "ns per decision")
     threads = [
-        f"With {row['games']:,} games, two threads play {median(row['ratios']):.2f} times as many decisions per "
-        f"second as one thread (median of {len(row['ratios'])} pairs of short windows).\n"
+        f"With {row['games']:,} games, two threads play {median(row['ratios']):.2f} times as many decisions "
+        f"per second as one (median of {len(row['ratios'])} pairs of windows).\n"
         for row in measured
         if row.get("measure") == "threads"
     ]
