@@ -245,7 +245,7 @@ def _peers() -> str:
     head = ("game", "interface", "games at once", "decisions per second", "ns per decision")
     threads = [
         f"With {row['games']:,} games, two threads play {median(row['ratios']):.2f} times as many decisions "
-        f"as one thread (median of {len(row['ratios'])} pairs of short windows).\n"
+        f"per second as one (median of {len(row['ratios'])} pairs of windows).\n"
         for row in measured
         if row.get("measure") == "threads"
     ]
