@@ -55,7 +55,7 @@ clockwise, and so on. The targets of missions are numbered in the same way, so o
 seat.
 
 `GameBatch` and `Game.observe_codes` return int8 codes 0 ... {MOST_CODE}, and [datasets](datasets.md) contain
-such codes. The meaning of a column contains "(count)" if the codes of the column are [codes of
+such codes. The meaning of a column contains "(count)" or "(counts)" if the codes of the column are [codes of
 counts](#codes-of-counts). Environments, agents and policies get float32 numbers: the codes of counts are
 divided by {COUNT_DIVISOR:g}, except in the columns of continents, and all other codes are unchanged. T is the
 number of territories, and G the number of global columns.
