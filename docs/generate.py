@@ -47,21 +47,22 @@ Row = Sequence[object]
 OBSERVATION = f"""# Observation
 
 An observation contains the public facts in the tables below, and the cards, the mission and the headquarters
-of the observing seat. It contains no hidden facts about other seats. `make docs` generates this page from
-`risk_env/core/observe.py`, the module that writes observations.
+of the observing seat. An observation contains no hidden facts about other seats. `make docs` generates this
+page from `risk_env/core/observe.py`, the module that writes observations.
 
 Players are numbered from the observing seat: player 0 is the seat itself, player 1 is the next seat
 clockwise, and so on. The targets of missions are numbered in the same way, so one policy can play every
 seat.
 
-`GameBatch` returns int8 codes 0 ... {MOST_CODE}. The meaning of a column contains "(count)" if its codes are
-[codes of counts](#codes-of-counts). All other interfaces return float32. These interfaces divide the code of
-a count by {COUNT_DIVISOR:g} and do not change any other code, so flags are 0 or 1. The columns of continents
-are never divided. T is the number of territories, and G the number of global columns.
+`GameBatch` and `Game.observe_codes` return int8 codes 0 ... {MOST_CODE}, and [datasets](datasets.md) contain
+such codes. The meaning of a column contains "(count)" or "(counts)" if the codes of the column are [codes of
+counts](#codes-of-counts). Environments, agents and policies get float32 numbers: the codes of counts are
+divided by {COUNT_DIVISOR:g}, except in the columns of continents, and all other codes are unchanged. T is the
+number of territories, and G the number of global columns.
 
 `risk_env.observations` converts codes: `as_floats(codes, board)` returns the floats, and
 `observation_scales(board)` returns the factor of each column, float32 (D,). [Features for
-networks](features.md) also contain sums over neighbours.
+networks](features.md) are computed from the codes, and also contain sums over neighbours.
 
 An observation has one of two forms:
 
