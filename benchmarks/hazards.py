@@ -28,7 +28,7 @@ from benchmarks.strength import drawn
 from risk_agents.agent_list import split_agents
 from risk_agents.learned.state_value import StateValueFile
 from risk_agents.registry import load, make
-from risk_agents.rules_arguments import MAP, add_rules_arguments, rules_of
+from risk_agents.rules_arguments import MAP, PLAYERS, add_rules_arguments, rules_of
 from risk_agents.search.judges import FILE
 from risk_agents.workers import in_order, open_executor
 from risk_env.arrays import Array, Floats
@@ -75,7 +75,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     parser.add_argument(
         "--field", required=True, metavar="A,B,...", help="agents from which the other players are drawn"
     )
-    add_rules_arguments(parser, FAST, "6")
+    add_rules_arguments(parser, FAST, f"6 if the preset allows that number; else {PLAYERS}")
     parser.add_argument("--deals", type=at_least_one, default=40, help="number of deals (default: 40)")
     parser.add_argument("--seed", type=int, default=39, help="seed of all games (default: 39)")
     parser.add_argument("--workers", default="1", metavar="N", help="number of processes (default: 1)")

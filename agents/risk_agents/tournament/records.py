@@ -41,7 +41,7 @@ def write_records(store: Store, path: str | Path) -> None:
     """
     if not store.config.record:
         raise ValueError(
-            "the tournament was begun without --record, so its file contains no actions; begin a new "
+            "the tournament was started without --record, so its file contains no actions; start a new "
             "tournament with --record"
         )
     with whole_file(Path(path)) as fresh, open(fresh, "w", encoding="utf-8") as lines:
