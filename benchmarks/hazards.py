@@ -71,7 +71,7 @@ KINDS: dict[str, Callable[[Array], Array]] = {
 def main(argv: Sequence[str] | None = None) -> None:
     """Play the games, print the report and, if `--record` is given, store the report."""
     parser = documented_parser(__doc__)
-    parser.add_argument("agent", help="agent to measure: a name, or a spec")
+    parser.add_argument("agent", help="agent to measure: a name, or any other spec")
     parser.add_argument(
         "--field", required=True, metavar="A,B,...", help="agents from which the other players are drawn"
     )

@@ -93,7 +93,7 @@ def _facts(played: TableRows) -> dict[str, Any]:
 def _parser() -> argparse.ArgumentParser:
     parser = documented_parser(__doc__)
     add = parser.add_argument
-    add("agent", help="agent to measure: a name, or a spec")
+    add("agent", help="agent to measure: a name, or any other spec")
     styles = "bots of the styles (default: %(default)s)"
     add("--styles", default=",".join(STYLES), metavar="A,B,...", help=styles)
     add("--known", default=",".join(KNOWN), metavar="A,B,...", help="known bots (default: %(default)s)")

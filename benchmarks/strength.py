@@ -67,7 +67,7 @@ class Timed(Agent):
 def main(argv: Sequence[str] | None = None) -> None:
     """Play the games; print the win rate, its 95 % confidence interval (Wilson) and the time of a turn."""
     parser = documented_parser(__doc__)
-    parser.add_argument("agent", help="agent to measure: a name, or a spec")
+    parser.add_argument("agent", help="agent to measure: a name, or any other spec")
     parser.add_argument(
         "--field",
         required=True,

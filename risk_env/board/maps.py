@@ -340,7 +340,7 @@ def read_map(text: str, source: str = "<text>", folder: Path | None = None) -> B
     try:
         values = composed_values(tomllib.loads(unmarked(text)))
     except (ValueError, RecursionError) as error:
-        raise MapError(f"{source}: not TOML: {error}") from error
+        raise MapError(f"{source}: cannot be read as TOML: {error}") from error
     return _board(TomlTable(source, "", values), folder)
 
 

@@ -174,7 +174,10 @@ def _best_of(run: Path) -> str:
     for name in BEST_OF_RUN:
         if (run / name).is_file():
             return str(run / name)
-    raise ValueError(f"--run {str(run)!r} has no {' or '.join(BEST_OF_RUN)}: give the folder of a run")
+    raise ValueError(
+        f"--run {str(run)!r} has no {' or '.join(BEST_OF_RUN)}: give the folder of a run that has saved a "
+        "policy or a value"
+    )
 
 
 def setting(agent: str, arguments: argparse.Namespace) -> tuple[Rules, Board]:

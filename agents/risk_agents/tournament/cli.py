@@ -159,7 +159,8 @@ def _parser() -> argparse.ArgumentParser:
     add(
         "--allow-programs",
         action="store_true",
-        help="with --resume: run the programs and Python files, and query the language models, that FILE names",
+        help="with --resume: run the programs and Python files, and query the language models, that FILE "
+        "names",
     )
     add("--quiet", action="store_true", help="do not print the configuration and the progress")
     return parser
