@@ -257,7 +257,7 @@ def _add_sandbox(parser: argparse.ArgumentParser) -> None:
         const=LEVELS[0],
         choices=LEVELS,
         help="limit the network, memory and files of agents that are programs or Python files, as far as "
-        "this machine can; with strict, fail unless every limit works (default: no limits)",
+        "this machine can; with strict, fail unless bubblewrap works (default: no limits)",
     )
 
 
