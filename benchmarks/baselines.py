@@ -88,7 +88,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     add("--seeds", type=at_least_one, default=5, metavar="N", help="number of seeds (default: %(default)s)")
     add("--games", type=at_least_one, default=GAMES, metavar="N", help="games per opponent (default: 120)")
     add("--map", default="classic", help="map of all games (default: classic)")
-    add("--share", type=above_zero, default=1.0, metavar="X", help="factor for all budgets (default: 1)")
+    add("--share", type=above_zero, default=1.0, metavar="X", help="factor for training budgets (default: 1)")
     add("--out", default="runs/baselines", metavar="FOLDER", help="folder of the runs (default: %(default)s)")
     add("--only-report", action="store_true", help="train and measure nothing; report the finished runs")
     add("--record", action="store_true", help="store the result in benchmarks/results")

@@ -56,7 +56,9 @@ def main(argv: Sequence[str] | None = None) -> None:
     """Play the games, print the report and, if `--record` is given, store the report."""
     parser = documented_parser(__doc__)
     add = parser.add_argument
-    add("--field", required=True, metavar="A,B,...", help="compiled bots to draw for all seats")
+    add(
+        "--field", required=True, metavar="A,B,...", help="compiled bots, of which one is drawn for each seat"
+    )
     add("--players", type=int, nargs="+", default=PLAYERS, help="numbers of players (default: 2 3 4 5 6)")
     add("--setup", nargs="+", choices=SETUPS, default=SETUPS, help="set-ups (default: deal claim)")
     games = "number of games for each number of players and set-up (default: 2000)"

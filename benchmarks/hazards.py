@@ -28,7 +28,7 @@ from benchmarks.strength import drawn
 from risk_agents.agent_list import split_agents
 from risk_agents.learned.state_value import StateValueFile
 from risk_agents.registry import load, make
-from risk_agents.rules_arguments import MAP, add_rules_arguments, rules_of
+from risk_agents.rules_arguments import MAP, PLAYERS, add_rules_arguments, rules_of
 from risk_agents.search.judges import FILE
 from risk_agents.workers import in_order, open_executor
 from risk_env.arrays import Array, Floats
@@ -71,11 +71,11 @@ KINDS: dict[str, Callable[[Array], Array]] = {
 def main(argv: Sequence[str] | None = None) -> None:
     """Play the games, print the report and, if `--record` is given, store the report."""
     parser = documented_parser(__doc__)
-    parser.add_argument("agent", help="agent to measure: a name, or a spec")
+    parser.add_argument("agent", help="agent to measure: a name, or any other spec")
     parser.add_argument(
         "--field", required=True, metavar="A,B,...", help="agents from which the other players are drawn"
     )
-    add_rules_arguments(parser, FAST, "6")
+    add_rules_arguments(parser, FAST, f"6 if the preset allows that number; else {PLAYERS}")
     parser.add_argument("--deals", type=at_least_one, default=40, help="number of deals (default: 40)")
     parser.add_argument("--seed", type=int, default=39, help="seed of all games (default: 39)")
     parser.add_argument("--workers", default="1", metavar="N", help="number of processes (default: 1)")

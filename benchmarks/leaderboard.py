@@ -71,10 +71,10 @@ AGENTS = (
 def main(argv: Sequence[str] | None = None) -> None:
     """Play the missing games, print the scores and, if `--record` is given, store the record."""
     parser = documented_parser(__doc__)
-    parser.add_argument("folder", type=Path, help="folder of the result files")
+    parser.add_argument("folder", type=Path, help="folder for the result files")
     parser.add_argument("--workers", default="1", help="number of worker processes (default: 1)")
-    parser.add_argument("--verify", action="store_true", help="replay all games and compare results")
-    parser.add_argument("--record", action="store_true", help="store the record in benchmarks/results")
+    parser.add_argument("--verify", action="store_true", help="play all games again, and compare the results")
+    parser.add_argument("--record", action="store_true", help="store the result in benchmarks/results")
     arguments = parser.parse_args(argv)
     command = ["python", "-m", "benchmarks.leaderboard", *(sys.argv[1:] if argv is None else argv)]
     record = heading(command, PACKAGES)

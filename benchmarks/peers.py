@@ -89,7 +89,7 @@ def read_arguments(argv: Sequence[str]) -> argparse.Namespace:
         type=Path,
         const=RESULTS,
         metavar="FOLDER",
-        help="store the result in FOLDER (default: benchmarks/results)",
+        help="store the result in FOLDER, or in benchmarks/results if FOLDER is left out",
     )
     add("--measure", choices=MEASURES, help="run one measure in this process and print the rows as JSON")
     return parser.parse_args(argv)

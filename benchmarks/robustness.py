@@ -93,10 +93,15 @@ def _facts(played: TableRows) -> dict[str, Any]:
 def _parser() -> argparse.ArgumentParser:
     parser = documented_parser(__doc__)
     add = parser.add_argument
-    add("agent", help="agent to measure: a name, or a spec")
-    styles = "bots of the styles (default: %(default)s)"
+    add("agent", help="agent to measure: a name, or any other spec")
+    styles = "bots, one for each style (default: %(default)s)"
     add("--styles", default=",".join(STYLES), metavar="A,B,...", help=styles)
-    add("--known", default=",".join(KNOWN), metavar="A,B,...", help="known bots (default: %(default)s)")
+    add(
+        "--known",
+        default=",".join(KNOWN),
+        metavar="A,B,...",
+        help="bots that play as the known bots (default: %(default)s)",
+    )
     add("--players", default=PLAYERS, metavar="N,...", help="numbers of players (default: %(default)s)")
     add("--setups", default=SETUPS, metavar="NAME,...", help="set-ups (default: %(default)s)")
     add("--preset", default=PRESET, metavar="NAME", help="preset of the rules (default: %(default)s)")

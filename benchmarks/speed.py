@@ -121,7 +121,7 @@ def read_arguments(argv: Sequence[str]) -> argparse.Namespace:
 
 def help_of_record() -> str:
     """Return the help of `--record`."""
-    return "store the result as JSON and Markdown (default folder: benchmarks/results)"
+    return "store the result as JSON and Markdown in FOLDER, or in benchmarks/results if FOLDER is left out"
 
 
 def say(line: str) -> None:

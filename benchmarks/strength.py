@@ -19,7 +19,7 @@ from benchmarks.arguments import at_least_one, documented_parser
 from risk_agents import kept_out
 from risk_agents.agent_list import split_agents
 from risk_agents.registry import load, make
-from risk_agents.rules_arguments import MAP, add_rules_arguments, rules_of
+from risk_agents.rules_arguments import MAP, PLAYERS, add_rules_arguments, rules_of
 from risk_agents.scripted import attacker
 from risk_env.agent import Agent, View
 from risk_env.arena import MAX_LANES, play
@@ -67,14 +67,14 @@ class Timed(Agent):
 def main(argv: Sequence[str] | None = None) -> None:
     """Play the games; print the win rate, its 95 % confidence interval (Wilson) and the time of a turn."""
     parser = documented_parser(__doc__)
-    parser.add_argument("agent", help="agent to measure: a name, or a spec")
+    parser.add_argument("agent", help="agent to measure: a name, or any other spec")
     parser.add_argument(
         "--field",
         required=True,
         metavar="A,B,...",
         help="bots from which the other players are drawn: compiled bots, or kept_out",
     )
-    add_rules_arguments(parser, FAST, "6")
+    add_rules_arguments(parser, FAST, f"6 if the preset allows that number; else {PLAYERS}")
     parser.add_argument("--games", type=at_least_one, default=240, help="number of games (default: 240)")
     parser.add_argument("--seed", type=int, default=77, help="seed of all games (default: 77)")
     arguments = parser.parse_args(argv)

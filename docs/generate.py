@@ -137,8 +137,8 @@ def _codes() -> str:
 COMMANDS = """# Command line
 
 Run a command with `risk-env COMMAND ...` or `python -m risk_env COMMAND ...`. The exit status is 0 for
-success, 2 for wrong input, and 1 for other errors. `make docs` generates this page from the parsers of
-the commands.
+success, 2 for wrong input and for errors of files and connections, 130 after Ctrl-C, and 1 for other
+errors. `make docs` generates this page from the parsers of the commands.
 """
 
 

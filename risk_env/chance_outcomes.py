@@ -89,7 +89,8 @@ def play_outcomes(
             break
         entry.apply_action(games, 0, table.board, table.rules, legal[0])
     if left:
-        raise ValueError(f"outcome: {len(left)} more outcomes than chance events after this action")
+        most = len(taken) - len(left)
+        raise ValueError(f"outcome: {len(taken)} outcomes, but at most {most} can follow this action")
     return []
 
 

@@ -89,7 +89,9 @@ COMMANDS: dict[str, Command] = {
     "leaderboard": Command(
         "risk_agents.benchmark.cli", "leaderboard", "write an HTML page of benchmark results"
     ),
-    "agents": Command("risk_agents.tournament.cli", "show_agents", "list the agents that can play"),
+    "agents": Command(
+        "risk_agents.tournament.cli", "show_agents", "list the registered agents, or test agents"
+    ),
     "replay": Command("risk_agents.replay", "main", "replay recorded games: check, read or watch them"),
     "train": Command("risk_training.cli", "main", "train an agent with the settings of a configuration"),
     "evaluate": Command(
@@ -99,7 +101,7 @@ COMMANDS: dict[str, Command] = {
         "risk_agents.dataset.cli", "main", "record decisions in games between agents as training data"
     ),
     "export": Command(
-        "risk_agents.export", "main", "write a trained policy or value network as an ONNX model"
+        "risk_agents.export", "main", "convert a trained policy or value network to ONNX or .npz"
     ),
     "bench": Command("benchmarks.speed", "main", "measure the speed of games on this machine"),
     "mcp": Command(
@@ -107,7 +109,7 @@ COMMANDS: dict[str, Command] = {
         "main",
         "start a Model Context Protocol server, for language models that play",
     ),
-    "warmup": Command("risk_env.cli", "warm_up", "compile the rules now, so that the next start is fast"),
+    "warmup": Command("risk_env.cli", "warm_up", "compile the code now, so that the next start is fast"),
 }
 
 
@@ -211,11 +213,12 @@ def warm_up(argv: Sequence[str]) -> None:
     start = time.perf_counter()
     from risk_env import compiling
 
-    what, usual = ("rules and the agents", "a few minutes") if arguments.bots else ("rules", "half a minute")
+    what = "code of the rules and the agents" if arguments.bots else "code of the rules"
+    usual = "a few minutes" if arguments.bots else "half a minute"
     print(f"Compiling the {what} takes up to {usual} the first time, then a few seconds.", flush=True)
     for part, seconds in compiling.compile_parts(compiling.stages(arguments.bots), arguments.workers):
         print(f"  {part:<16}{seconds:6.1f} s", flush=True)
-    print(f"The {what} are compiled and cached ({time.perf_counter() - start:.1f} s).")
+    print(f"The {what} is compiled and cached ({time.perf_counter() - start:.1f} s).")
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -324,7 +324,8 @@ class GameVector(FixedArrays):
         listed = positions if is_several(positions) else [positions] * len(lanes)
         if len(listed) != len(lanes):
             raise ValueError(
-                f"positions: {len(listed)} positions for {len(lanes)} lanes; pass one, or one per lane"
+                f"positions: {len(listed)} positions for {len(lanes)} lanes; "
+                "pass one position, or one position per lane"
             )
         places = [f"lane {lane}" for lane in lanes]
         records = records_of(listed, places, self.rules, self.board)

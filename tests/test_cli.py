@@ -218,7 +218,7 @@ def test_warmup_compiles_the_bots_too_each_on_its_own(capsys: pytest.CaptureFixt
     assert cli.main(["warmup", "--bots", "--workers", "2"]) == 0
     told = capsys.readouterr().out
     assert all(f"  {part} " in told for part in ("games", "batches", "envs", *bots.names()))
-    assert "the first time" in told and "The rules and the agents are compiled" in told
+    assert "the first time" in told and "The code of the rules and the agents is compiled" in told
     with pytest.raises(SystemExit):
         cli.main(["warmup", "--workers", "0"])
     assert "--workers=0: must be at least 1" in capsys.readouterr().err

@@ -436,7 +436,7 @@ def test_a_file_of_games_that_has_grown_too_large_takes_no_new_ones(tmp_path: Pa
 def test_a_file_of_games_belongs_to_one_server(tmp_path: Path) -> None:
     path = tmp_path / "games.sqlite"
     with closing(GameStore(path)) as first:
-        with pytest.raises(ValueError, match="another process uses it"):
+        with pytest.raises(ValueError, match="another process uses the file"):
             GameStore(path)
         first.add_game("a", {})
     with closing(GameStore(path)) as again:

@@ -98,7 +98,7 @@ CROWD = (
         (b"[countries]\n", "the section [continents] is missing; the file has '[countries]'"),
         (b"x" * (MOST_BYTES + 1), f"is larger than {MOST_BYTES} bytes"),
         (BIG.encode(), "257 territories: a map has 2 to 256"),
-        (CROWD.encode(), "1056 borders, counted in both directions: a map has at most 1024"),
+        (CROWD.encode(), "1056 borders (a two-way border counts as two): a map has at most 1024"),
         (b'{"territories":' + b"[" * 5000, "cannot be|levels|not"),
         (b'{"a": 1' + b"0" * 6000 + b"}", "digits"),
         (b"<map>" * 40, "XML file too large"),

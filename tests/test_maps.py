@@ -381,8 +381,8 @@ def test_chart_of_a_map():
 
 LAST = 'symbol = "artillery"\nstars = 1\nborders = ["Peru"]'
 WRONG = {
-    "not TOML": (("[[continent]]", "[[continent"), "not TOML: .*line"),
-    "same key twice": (("bonus = 2", "bonus = 2\nbonus = 2"), "not TOML"),
+    "not TOML": (("[[continent]]", "[[continent"), "cannot be read as TOML: .*line"),
+    "same key twice": (("bonus = 2", "bonus = 2\nbonus = 2"), "cannot be read as TOML"),
     "unknown key": (
         ('name = "Mini"', 'name = "Mini"\nrandom_city = 2'),
         "unknown key 'random_city'.*'random_cities'",
@@ -521,7 +521,7 @@ WRONG = {
     ),
     "objective without count": (("count = 2", ""), "objective '2 cities': the key 'count'"),
     "chart for six": (("chart.3", "chart.6"), "chart: unknown key '6'; allowed: 3, 4, 5"),
-    "chart of a wrong type": (("[[chart.3]]", "[chart.3]"), "not TOML|not a list of tables"),
+    "chart of a wrong type": (("[[chart.3]]", "[chart.3]"), "cannot be read as TOML|not a list of tables"),
     "chart with too few seats": (
         ('[[chart.3]]\ncapital = "Brazil"\ntroops = { Brazil = 3 }', ""),
         r"chart, 3: number of \[\[chart.3\]\] tables: 2",
@@ -644,7 +644,7 @@ def test_sizes():
             line_of(2) + 11 * '[[mission]]\nkind = "destroy"\ncolours = 6\nfallback_territories = 1\n',
             "66 missions",
         ),
-        ("x = " + "[" * 5000, "not TOML"),
+        ("x = " + "[" * 5000, "cannot be read as TOML"),
         ("# " + "é" * (maps.MOST_BYTES // 2), "bytes; at most"),
         ('name = "Mini"\ncontinent = "x"', "continent: 'x' is not a list of tables"),
         ('name = "Mini"\ncontinent = [1]', "continent 1: 1 is not a table"),

@@ -150,7 +150,7 @@ def test_the_line_ups_of_a_tournament_give_its_alpha_rank() -> None:
 
 
 def test_missing_line_ups_are_named() -> None:
-    with pytest.raises(ValueError, match=r"2 of 4 line-ups have no game, such as a, a, a: .* --copies"):
+    with pytest.raises(ValueError, match=r"with 2 of 4 line-ups, such as a, a, a: .* --copies"):
         analyse_line_ups(minority_games([(0, 0, 1), (0, 1, 1)], games=3), "ab", seed=0)
     with pytest.raises(ValueError, match="9 agents have 3,003 line-ups of 6 players"):
         line_ups_with_copies(9, 6)

@@ -269,7 +269,7 @@ def test_any_setting_is_set_on_the_command_line() -> None:
         "actors=no": "actors=False: must be",
         "actors.x=1": "actors",
         "league.windw=1": "did you mean 'window'",
-        "seed={": "--set 'seed' is not YAML",
+        "seed={": "--set 'seed' cannot be read as YAML",
     }.items():
         with pytest.raises(ValueError, match=re.escape(said)):
             config("--set", text)

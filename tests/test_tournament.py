@@ -888,9 +888,9 @@ def test_every_plot_shows_something(tmp_path: Path) -> None:
 def test_resuming_with_other_options_is_refused_with_both_named(tmp_path: Path) -> None:
     agents = ("--agents", f"{FIRST},{BOLD}")
     out = run(tmp_path, *agents, "--games", "2")
-    with pytest.raises(ValueError, match=r"--attack is 'choice', but .* was begun with 'blitz'"):
+    with pytest.raises(ValueError, match=r"--attack is 'choice', but .* was started with 'blitz'"):
         tournament(["--resume", str(out), "--attack", "choice", "--quiet"])
-    with pytest.raises(ValueError, match=r"--seed is 5, but .* was begun with 0"):
+    with pytest.raises(ValueError, match=r"--seed is 5, but .* was started with 0"):
         tournament(["--resume", str(out), "--seed", "5", "--quiet"])
     with pytest.raises(ValueError, match="begun without --save and --replays, so it contains no actions"):
         tournament(["--resume", str(out), "--save", str(tmp_path / "games.jsonl"), "--quiet"])

@@ -168,7 +168,7 @@ def test_work_that_hangs_begins_again_elsewhere(tmp_path: Path, capsys):
         pieces = ((tmp_path / "mark", number) for number in range(6))
         assert list(in_order(executor, hanging.stop_once, pieces)) == list(range(6))
         assert (
-            "a worker's process took more than 4 s; its work begins again elsewhere\n"
+            "a worker process took more than 4 s; its work begins again elsewhere\n"
             in capsys.readouterr().err
         )
 

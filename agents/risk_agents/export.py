@@ -26,7 +26,7 @@ def main(argv: Sequence[str]) -> None:
     parser.add_argument(
         "--onnx",
         metavar="FILE",
-        help="write an ONNX model; the input of a policy's model is the observation of an environment",
+        help="write an ONNX model; a policy's model reads the observation and the mask of an environment",
     )
     parser.add_argument(
         "--npz", metavar="FILE", help="write the weights as a .npz file, which plays without PyTorch"

@@ -10,7 +10,7 @@ PRESET = MAP = "classic"
 # Options of RULES 13 that have their own argument
 OPTIONS = ("setup", "attack", "defender_dice", "max_rounds")
 NAMES = ("preset", "players", "map", "expert", "profile", *OPTIONS, "option")
-_FOLLOWS = "(default: from the preset and the profile)"
+PLAYERS = "3, or 2 for two_player"  # default number of players
 # Options of `Rules.preset` that have their own argument, or their own setting in a configuration
 OWN = {"num_players": "players", "expert": "expert", "preset": "preset", "profile": "profile"}
 
@@ -18,14 +18,15 @@ OWN = {"num_players": "players", "expert": "expert", "preset": "preset", "profil
 def add_rules_arguments(
     parser: argparse._ActionsContainer,
     profile: str,
-    players: str = "3, or 2 for two_player",
+    players: str = PLAYERS,
     otherwise: str = "",
+    maps: str = "name or file of the map, or random:SEED",
 ) -> None:
     """Add the arguments for rules and map; an argument that is not on the command line has the value None.
 
-    `profile` is the default profile. `players` and `otherwise` are texts for the help: `players` describes
-    the default number of players. `otherwise` names a source of values that takes precedence over the
-    defaults, such as "value of the configuration".
+    `profile` is the default profile. The other parameters are texts for the help: `players` describes the
+    default number of players. `otherwise` names a source of values that takes precedence over the defaults,
+    such as "value of the configuration". `maps` describes the maps that the command accepts.
     """
     add = parser.add_argument
     before = f"{otherwise}, else " if otherwise else ""
@@ -35,7 +36,7 @@ def add_rules_arguments(
         help=f"preset of the rules: {', '.join(presets())} (default: {before}{PRESET})",
     )
     add("--players", type=int, metavar="N", help=f"number of players (default: {before}{players})")
-    add("--map", metavar="NAME", help=f"name or file of the map, or random:SEED (default: {before}{MAP})")
+    add("--map", metavar="NAME", help=f"{maps} (default: {before}{MAP})")
     add(
         "--expert",
         action="store_true",
@@ -48,11 +49,11 @@ def add_rules_arguments(
         metavar="NAME",
         help=f"profile of the rules (RULES 12.1): {profiles} (default: {before}{profile})",
     )
-    _add_options(parser)
+    _add_options(parser, f"(default: {before}from the preset and the profile)")
 
 
-def _add_options(parser: argparse._ActionsContainer) -> None:
-    """Add the arguments for options of the rules."""
+def _add_options(parser: argparse._ActionsContainer, default: str) -> None:
+    """Add the arguments for options of the rules; `default` is the end of their help texts."""
     add = parser.add_argument
     for option, meaning in (
         ("setup", "initial placement (RULES 4.3)"),
@@ -60,12 +61,12 @@ def _add_options(parser: argparse._ActionsContainer) -> None:
         ("defender_dice", "dice of the defender (RULES 3.2.2)"),
     ):
         choices = ", ".join(CHOICES[option])
-        add(f"--{option.replace('_', '-')}", metavar="NAME", help=f"{meaning}: {choices} {_FOLLOWS}")
+        add(f"--{option.replace('_', '-')}", metavar="NAME", help=f"{meaning}: {choices} {default}")
     add(
         "--max-rounds",
         type=int,
         metavar="N",
-        help=f"number of rounds after which a game is truncated {_FOLLOWS}",
+        help=f"number of rounds after which a game is truncated {default}",
     )
     add(
         "--option",

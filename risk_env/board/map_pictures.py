@@ -72,7 +72,7 @@ def problem_of_file_name(name: str) -> str:
     if not name.isprintable() or any(letter in name for letter in '/\\:"') or name.startswith("."):
         return "is not the name of a file in the folder of the map"
     if not name.lower().endswith(SUFFIXES):
-        return f"does not end with {', '.join(SUFFIXES)}"
+        return f"does not end with {' or '.join(SUFFIXES)}"
     return ""
 
 

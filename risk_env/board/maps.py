@@ -340,7 +340,7 @@ def read_map(text: str, source: str = "<text>", folder: Path | None = None) -> B
     try:
         values = composed_values(tomllib.loads(unmarked(text)))
     except (ValueError, RecursionError) as error:
-        raise MapError(f"{source}: not TOML: {error}") from error
+        raise MapError(f"{source}: cannot be read as TOML: {error}") from error
     return _board(TomlTable(source, "", values), folder)
 
 
@@ -482,7 +482,7 @@ def _all_or_none(
 def _colour(table: TomlTable) -> str | None:
     colour = table.text("colour", default=None)
     if colour is not None and not COLOUR.fullmatch(colour):
-        raise table.error(f"{shortened(colour)} is not a colour like '#8fa3c7', in lower case", "colour")
+        raise table.error(f"{shortened(colour)} is not a colour of the form '#8fa3c7' (lower case)", "colour")
     return colour
 
 
@@ -501,7 +501,7 @@ def _borders(file: TomlTable, territories: list[TomlTable]) -> tuple[tuple[int, 
     borders = tuple(sorted((s, t) for s, listed_targets in enumerate(targets) for t in listed_targets))
     if len(borders) > MAX_BORDERS:
         raise file.error(
-            f"{len(borders)} borders, counted in both directions; at most {MAX_BORDERS} are allowed"
+            f"{len(borders)} borders (a two-way border counts as two); at most {MAX_BORDERS} are allowed"
         )
     _check_connected(territories, borders)
     return borders

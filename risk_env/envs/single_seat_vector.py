@@ -177,7 +177,7 @@ class SingleSeatVector:
         lanes need a reset.
         """
         if self._is_interrupted:
-            raise RuntimeError("step: an error interrupted the previous step; call reset() first")
+            raise RuntimeError("step: an error interrupted the previous step or reset; call reset() first")
         actions = self.batch.as_actions(actions)
         lanes = self._all if lanes is None else self.batch.as_lanes(lanes)
         if self.illegal_action == "random":
@@ -251,7 +251,7 @@ class SingleSeatVector:
         such players. Raises RuntimeError if an error has interrupted a step or a reset.
         """
         if self._is_interrupted:
-            raise RuntimeError("state_dict: an error interrupted the previous step; call reset() first")
+            raise RuntimeError("state_dict: an error interrupted the previous step or reset; call reset()")
         for player in self.arena.in_python:
             if player.keeps_memory:
                 raise ValueError(

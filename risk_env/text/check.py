@@ -584,7 +584,8 @@ def _cards(p: Position) -> Reasons:
     seen = set(p.game.headquarters) - {NOWHERE}
     for pile in (p.game.discard, *p.game.hand):
         if pile & seen:
-            yield f"cards in two places, or cards of headquarters: {_names(pile & seen, p.board)}"
+            problem = "cards in two places, or cards of headquarters in a hand or on the discard pile"
+            yield f"{problem}: {_names(pile & seen, p.board)}"
         if pile - p.empty.deck:
             yield f"cards that the deck does not have: {_names(pile - p.empty.deck, p.board)}"
         seen |= pile

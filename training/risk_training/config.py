@@ -336,7 +336,7 @@ def read_names(path: Path, name: str) -> dict[str, Any]:
     try:
         text = read_text(path, MOST_BYTES)
     except ValueError as error:
-        raise ValueError(f"{name} is not YAML: {error}") from error
+        raise ValueError(f"{name} cannot be read as YAML: {error}") from error
     facts = _parsed(text, name)
     if not isinstance(facts, dict):
         raise ValueError(f"{name} must contain a mapping of names to values")
@@ -346,14 +346,14 @@ def read_names(path: Path, name: str) -> dict[str, Any]:
 def _parsed(text: str, name: str) -> Any:
     """Return the value of YAML text.
 
-    Raises ValueError, with a message that begins with `name`, if the text is not YAML.
+    Raises ValueError, with a message that begins with `name`, if the text is not YAML or is not allowed.
     """
     import yaml
 
     try:
         return yaml.load(text, _reader())  # a subclass of SafeLoader
     except (yaml.YAMLError, ValueError, TypeError, LookupError, RecursionError) as error:
-        raise ValueError(f"{name} is not YAML: {error}") from error
+        raise ValueError(f"{name} cannot be read as YAML: {error}") from error
 
 
 def _reader() -> Any:

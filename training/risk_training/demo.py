@@ -61,7 +61,7 @@ def main(argv: Sequence[str] | None = None) -> None:
         folder = new_folder(Path(time.strftime("runs/demo-%Y%m%d-%H%M%S")))
     console = Console(highlight=False)
     console.print(estimate(arguments, os.cpu_count() or 1, loop_seconds()))
-    console.rule("1. Games of six players (the first run compiles the rules)")
+    console.rule("1. Games of six players (the first run compiles the code)")
     show_games(console, arguments.seed)
     agents = list(LADDER)
     if not arguments.no_training:

@@ -32,8 +32,8 @@ def find_device(name: str) -> torch.device:
     count = {CPU: 1, "cuda": torch.cuda.device_count(), "mps": int(torch.mps.is_available())}[kind]
     if int(number or 0) >= count:
         raise ValueError(
-            f"device={name!r}: torch {torch.__version__} finds {count} GPUs of this kind; "
-            "auto selects an available device"
+            f"device={name!r}: torch {torch.__version__} finds {count} "
+            f"{'GPU' if count == 1 else 'GPUs'} of this kind; auto selects an available device"
         )
     return torch.device(name)
 

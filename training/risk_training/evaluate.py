@@ -145,10 +145,12 @@ def main(argv: Sequence[str]) -> None:
 def _parser() -> argparse.ArgumentParser:
     parser = command_parser("evaluate")
     add = parser.add_argument
-    add("agent", nargs="?", help=f"agent to evaluate: a name, {SPECS}; label=agent sets a label")
+    rules = "--preset, --players, --expert or --profile"
+    agent = f"agent to evaluate: a name, {SPECS}; label=agent sets a label"
+    add("agent", nargs="?", help=f"{agent}. If {rules} is given, the rules in a trained file are ignored")
     opponents = "opponents; in each game, one of them plays all other seats"
     add("--opponents", default=OPPONENTS, metavar="A,B,...", help=f"{opponents} (default: {OPPONENTS})")
-    add_rules_arguments(parser, FAST, otherwise="value of the trained policy")
+    add_rules_arguments(parser, FAST, otherwise="value in the trained file")
     add(
         "--games",
         type=int,
@@ -162,7 +164,7 @@ def _parser() -> argparse.ArgumentParser:
     add(
         "--run",
         metavar="FOLDER",
-        help="folder of a training run; its best policy plays if no agent is named",
+        help="folder of a training run; the best agent of the run plays if no agent is named",
     )
     add("--plot", metavar="FILE", help="draw the learning curves of --run to this file (.png, .svg, .pdf)")
     return parser
@@ -172,7 +174,10 @@ def _best_of(run: Path) -> str:
     for name in BEST_OF_RUN:
         if (run / name).is_file():
             return str(run / name)
-    raise ValueError(f"--run {str(run)!r} has no {' or '.join(BEST_OF_RUN)}: give the folder of a run")
+    raise ValueError(
+        f"--run {str(run)!r} has no {' or '.join(BEST_OF_RUN)}: give the folder of a run that has saved a "
+        "policy or a value"
+    )
 
 
 def setting(agent: str, arguments: argparse.Namespace) -> tuple[Rules, Board]:

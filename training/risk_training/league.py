@@ -137,7 +137,7 @@ class League:
         """
         bots, snapshots = list(self.settings.bots), self.snapshots
         if not bots and not snapshots:
-            raise ValueError("bots=[]: a league without bots needs a snapshot before it can draw")
+            raise ValueError("bots=[]: a league without bots needs a snapshot before it can draw an opponent")
         share = self.settings.snapshot_share if bots and snapshots else float(not bots)
         of_snapshots = self._by_priority(snapshots)
         if snapshots:

@@ -294,7 +294,10 @@ class Games:
         bots = [(load_bot(spec), weight) for spec, weight in specs if weight]
         fit = [(bot, weight) for bot, weight in bots if bot.knows(self.rules, self.board)]
         if not fit:
-            raise ValueError(f"bots={self.config.bots!r}: none can play with {self.players} players")
+            raise ValueError(
+                f"bots={self.config.bots!r}: no bot with a weight above 0 can play these rules with "
+                f"{self.players} players on this map"
+            )
         weights = np.array([weight for _, weight in fit])
         return [bot for bot, _ in fit], weights / weights.sum()
 

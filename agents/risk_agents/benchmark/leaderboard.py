@@ -32,7 +32,9 @@ ABOUT_OPPONENTS = (
     "out shows the score against opponents that agents may not be trained against. Each other column shows "
     "the percentage of shared games in which the agent finished before the opponent."
 )
-FEW_DEALS = f"* The rate comes from fewer than {FEW_CLUSTERS} deals, so its interval is too narrow."
+FEW_DEALS = (
+    f"* The score or percentage comes from fewer than {FEW_CLUSTERS} deals, so the interval is too narrow."
+)
 MOST_FILES = 500
 MOST_ACTIONS = 50_000  # maximum number of actions in a game with a replay
 

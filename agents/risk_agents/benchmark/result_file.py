@@ -58,7 +58,7 @@ _AGENT: dict[str, type] = {"name": str, "version": str, "registered": bool, "com
 CARD: dict[str, str] = {  # keys of an agent's card, and their meaning
     "method": "method of the agent",
     "budget": "training budget of the agent",
-    "decisions": "number of decisions in the training of the agent, required by training tracks",
+    "decisions": "number of training decisions (required for training tracks)",
     "code": "address of the agent's code",
 }
 _TRACK: dict[str, type] = {"name": str, "version": int, "digest": str, "score": dict}

@@ -14,7 +14,7 @@ from risk_agents.dataset.files import check_new, first_games, write_minari, writ
 from risk_agents.dataset.recorder import GameDecisions, RecordingSpec, record
 from risk_agents.progress import progress_bar
 from risk_agents.registry import SPECS
-from risk_agents.rules_arguments import MAP, add_rules_arguments, rules_of
+from risk_agents.rules_arguments import MAP, PLAYERS, add_rules_arguments, rules_of
 from risk_env.board.maps import load_map
 from risk_env.board.rules import FAST
 from risk_env.cli import command_parser, require
@@ -68,7 +68,7 @@ def _parser() -> argparse.ArgumentParser:
         help="reward of a seat at the end of the game, as in GameBatch (default: win)",
     )
     add("--seed", type=int, default=0, help="seed of all games (default: 0)")
-    add_rules_arguments(parser, FAST, "number of agents, if the preset allows that number")
+    add_rules_arguments(parser, FAST, f"number of agents, if the preset allows that number; else {PLAYERS}")
     return parser
 
 

@@ -127,7 +127,7 @@ def read_decisions(path: str | Path) -> tuple[dict[str, Any], dict[str, Array]]:
 
 
 def _check_sizes(source: BinaryIO, footer: Any, row: int) -> None:
-    """Raise ValueError if the rows or the pages expand to more than MOST_TIMES the size of the file.
+    """Raise ValueError if the rows or the pages expand to more than MOST_TIMES times the size of the file.
 
     Also raises ValueError if the footer is inconsistent, or if the encoding is not the encoding of
     `write_parquet`. `row` is the expanded size of a row, in bytes.
@@ -139,9 +139,7 @@ def _check_sizes(source: BinaryIO, footer: Any, row: int) -> None:
     if rows != footer.num_rows or min([group.num_rows for group in groups], default=0) < 0:
         raise ValueError(f"the footer states {footer.num_rows} rows, but the row groups have {rows}")
     if rows * row > most:
-        raise ValueError(
-            f"{rows} rows of {row} bytes exceed {MOST_TIMES} times the file size of {size} bytes"
-        )
+        raise ValueError(f"{rows} rows of {row} bytes: a file of {size} bytes may expand to {most} bytes")
     expanded = 0
     for group in groups:
         for column in map(group.column, range(group.num_columns)):
@@ -156,7 +154,7 @@ def _check_sizes(source: BinaryIO, footer: Any, row: int) -> None:
             for page in expanded_sizes(source, first, last):
                 expanded += page
                 if expanded > most:
-                    raise ValueError(f"the pages exceed {MOST_TIMES} times the file size of {size} bytes")
+                    raise ValueError(f"the pages exceed {most} bytes, the maximum for a file of {size} bytes")
 
 
 def _checked_facts(pa: Any, file_schema: Any) -> dict[str, Any]:

@@ -169,10 +169,12 @@ class StateGraph:
     def find(self, game: Game) -> int:
         """Return the number of a game's state; raise ValueError if the graph does not contain the state."""
         if game.rules != self.rules or game.board != self.board:
-            raise ValueError("game: its rules and its map must be the rules and the map of the graph")
+            raise ValueError("game: the rules or the map differ from the rules and the map of the graph")
         state = int(self.find_all(game.records)[0])
         if state < 0 or game.is_over:
-            raise ValueError(f"game: the graph does not contain its state, in phase {game.phase.name}")
+            raise ValueError(
+                f"game: the graph does not contain the state of the game, in phase {game.phase.name}"
+            )
         return state
 
     def find_all(self, games: Any) -> Ints:

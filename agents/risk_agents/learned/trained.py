@@ -95,7 +95,7 @@ class TrainedFile(ABC):
         shape = np.shape(self.weights.get(name, ()))
         if len(shape) != 2 or not 0 < shape[1] <= most:
             raise ValueError(
-                f"layer {name!r} of the {self.KIND} has shape {shape}, but must have two axes, and from 1 to "
+                f"layer {name!r} of the {self.KIND} has shape {shape}, but must have two axes and 1 to "
                 f"{most} outputs"
             )
         return shape[1]

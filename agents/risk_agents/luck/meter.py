@@ -27,6 +27,7 @@ from risk_env.arrays import Array, Floats
 from risk_env.board.maps import Board
 from risk_env.board.rules import Rules
 from risk_env.board.tables import tables
+from risk_env.bounded_io import shortened
 from risk_env.core import entry
 from risk_env.core.odds import roll_odds
 from risk_env.game import Game
@@ -141,8 +142,8 @@ class LuckMeter:
         records = np.ascontiguousarray(games)
         if records.dtype != self._tools.games.dtype or records.shape != (len(actions),):
             raise ValueError(
-                f"games have shape {records.shape}: {len(actions)} game records of this map's size class are "
-                "needed, one for each list of actions"
+                f"games have shape {records.shape} and dtype {shortened(str(records.dtype))}: {len(actions)} "
+                "game records of this map's size class are needed, one for each list of actions"
             )
         counts = np.array([len(of_game) for of_game in actions], np.int64)
         played = np.zeros((len(counts), int(counts.max(initial=0))), np.int32)

@@ -16,7 +16,7 @@ from risk_agents.human.terminal import Terminal
 from risk_agents.play.terminal_table import Leave, TerminalTable
 from risk_agents.play.uncompiled import is_command_line, must_wait, play_uncompiled
 from risk_agents.registry import HUMAN, SPECS, check_programs
-from risk_agents.rules_arguments import MAP, PRESET, add_rules_arguments, rules_of
+from risk_agents.rules_arguments import MAP, PLAYERS, PRESET, add_rules_arguments, rules_of
 from risk_env.arguments import check_seat
 from risk_env.board.maps import load_map
 from risk_env.board.rules import BOOK, Rules, check_rules
@@ -111,18 +111,21 @@ def _parser() -> argparse.ArgumentParser:
     parser = command_parser("play")
     add = parser.add_argument
     opponents = (
-        f"agents in the other seats, clockwise from yours: names, {SPECS}, {HUMAN}; label=agent sets a label"
+        f"agents in the other seats, in the order of the seats: names, {SPECS}, {HUMAN}; label=agent sets a "
+        f"label (default: as many as needed of {','.join(OPPONENTS)})"
     )
-    add("--opponents", metavar="A,B,...", help=f"{opponents} (default: {','.join(OPPONENTS)})")
-    add_rules_arguments(parser, BOOK, "you and the opponents, if the preset allows that number")
+    add("--opponents", metavar="A,B,...", help=opponents)
+    players = f"you and the agents in --opponents, if the preset allows that number; else {PLAYERS}"
+    add_rules_arguments(parser, BOOK, players)
     add("--seat", type=int, metavar="N", help="your seat, from 0 (default: 0; a die decides who starts)")
     add("--seed", type=int, help="seed of the game (default: a random seed, which the game shows)")
-    add("--save", metavar="FILE", help="file for an unfinished game (default: a new file risk-<time>.json)")
+    add("--save", metavar="FILE", help="file for an unfinished game (default: a new file risk-TIME.json)")
     add("--resume", metavar="FILE", help="continue the game in this file")
     add(
         "--allow-programs",
         action="store_true",
-        help="with --resume: run programs and Python files that FILE names, and query its language models",
+        help="with --resume: run the programs and Python files, and query the language models, that FILE "
+        "names",
     )
     return parser
 

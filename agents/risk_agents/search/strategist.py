@@ -390,7 +390,8 @@ def analyse(game: Game, budget: Budget = BUDGET, seed: int = 0) -> Explanation:
     """
     if game.is_over or game.phase < Phase.TRADE or game.turn != game.seat:
         raise ValueError(
-            f"phase={game.phase.name}: plans exist only for decisions of the seat whose turn it is"
+            f"phase={game.phase.name}, seat={game.seat}, turn={game.turn}: plans exist only after the "
+            "set-up, for decisions of the seat whose turn it is"
         )
     agent = Strategist(budget)
     match = Match.of(game.determinize(game.seat, seed), _alone(agent, game.seat, game.num_players))

@@ -21,7 +21,15 @@ from risk_agents.llm.agent import is_model
 from risk_agents.program import brief
 from risk_agents.progress import games_bar
 from risk_agents.registry import SPECS, check_programs
-from risk_agents.rules_arguments import MAP, NAMES, OPTIONS, PRESET, add_rules_arguments, rules_of
+from risk_agents.rules_arguments import (
+    MAP,
+    NAMES,
+    OPTIONS,
+    PLAYERS,
+    PRESET,
+    add_rules_arguments,
+    rules_of,
+)
 from risk_agents.sandbox import LEVELS, sandbox
 from risk_agents.tournament import sprt
 from risk_agents.tournament.config import GAME_TIME, TIME_LIMIT, Entrant, TournamentConfig
@@ -135,13 +143,13 @@ def _parser() -> argparse.ArgumentParser:
         metavar="AGENT",
         help="test whether the agent in --agents is better than AGENT, with a sequential test (SPRT)",
     )
-    add_rules_arguments(parser, FAST, "number of agents, if the preset allows that number")
+    add_rules_arguments(parser, FAST, f"number of agents, if the preset allows that number; else {PLAYERS}")
     add(
         "--games",
         type=int,
         metavar="N",
-        help=f"minimum number of games, rounded up to whole deals (default: {GAMES:,}, or {DUEL_GAMES:,} "
-        "with --against)",
+        help=f"number of games, rounded up to whole deals (default: {GAMES:,}); with --against, maximum number "
+        f"of games (default: {DUEL_GAMES:,})",
     )
     add("--seed", type=int, help="seed of all games (default: 0)")
     _add_limits(parser)
@@ -151,7 +159,8 @@ def _parser() -> argparse.ArgumentParser:
     add(
         "--allow-programs",
         action="store_true",
-        help="with --resume: run programs and Python files that FILE names, and query its language models",
+        help="with --resume: run the programs and Python files, and query the language models, that FILE "
+        "names",
     )
     add("--quiet", action="store_true", help="do not print the configuration and the progress")
     return parser
@@ -205,14 +214,14 @@ def _add_files(parser: argparse.ArgumentParser) -> None:
     add(
         "--out",
         metavar="FILE",
-        help="SQLite file of the games (default: a new file tournament-<time>.sqlite)",
+        help="SQLite file of the games (default: a new file tournament-TIME.sqlite)",
     )
     add(
         "--resume",
         nargs="?",
         const="",
         metavar="FILE",
-        help="continue the tournament in FILE (default: the newest tournament-*.sqlite)",
+        help="continue the tournament in FILE, or in the newest tournament-*.sqlite if FILE is left out",
     )
     add(
         "--save",
@@ -247,8 +256,8 @@ def _add_sandbox(parser: argparse.ArgumentParser) -> None:
         nargs="?",
         const=LEVELS[0],
         choices=LEVELS,
-        help="limit the network, memory and files of agents that are programs or Python files; with strict, "
-        "fail unless every limit works (default: no limits)",
+        help="limit the network, memory and files of agents that are programs or Python files, as far as "
+        "this machine can; with strict, fail unless bubblewrap works (default: no limits)",
     )
 
 
@@ -306,8 +315,8 @@ def _resumed(arguments: argparse.Namespace) -> Store:
         if value != store.arguments.get(name):
             option, then = name.replace("_", "-"), store.arguments.get(name)
             raise ValueError(
-                f"--{option} is {value!r}, but {store.path} was begun with {then!r}; begin a new tournament "
-                "with --out"
+                f"--{option} is {value!r}, but {store.path} was started with {then!r}; start a new "
+                "tournament with --out"
             )
     if not arguments.allow_programs:
         texts = split_agents(arguments.agents or "") + ([arguments.against] if arguments.against else [])
@@ -341,7 +350,7 @@ def _tried_again(store: Store, level: str | None) -> TournamentConfig:
         if now.version != then.version:
             raise ValueError(
                 f"agent={then.label!r} is version {now.version!r}, but was {then.version!r} in {store.path}; "
-                "begin a new tournament with --out"
+                "start a new tournament with --out"
             )
     return replace(config, entrants=tested, sandbox=level)
 

@@ -146,12 +146,12 @@ class TournamentConfig:
         check_limit("time_limit", facts["time_limit"])
         check_limit("game_time", facts["game_time"])
         agents, rules = _entrants(facts["agents"]), Rules.from_dict(facts["rules"])
-        if (facts["duel"] and len(agents) != 2) or (
-            facts["fixed_seats"] and len(agents) != rules.num_players
-        ):
+        if facts["duel"] and len(agents) != 2:
+            raise ValueError(f"a duel needs 2 agents, but the configuration has {len(agents)}")
+        if facts["fixed_seats"] and len(agents) != rules.num_players:
             raise ValueError(
-                f"the configuration has {len(agents)} agents: a duel needs two agents, and fixed seats need "
-                "one agent for each seat"
+                f"fixed_seats needs {rules.num_players} agents, one for each seat, but the configuration has "
+                f"{len(agents)}"
             )
         settings = {name: facts[name] for name in _SETTINGS}
         return cls(agents, rules, facts["map"], facts["map_digest"], **settings)

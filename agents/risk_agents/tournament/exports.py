@@ -150,8 +150,8 @@ def remarks(config: TournamentConfig, summary: Summary) -> list[str]:
     mean, median, late = summary.rounds
     deals = f"{summary.deals} deals" + (f", {summary.openings} openings" if summary.openings else "")
     return [
-        f"{summary.games} games, {deals}: {summary.won} won, {summary.truncated} truncated after "
-        f"{config.rules.max_rounds} rounds (no winner), {summary.forfeited} forfeited",
+        f"{summary.games} games, {deals}: {summary.won} won, {summary.truncated} truncated "
+        f"(no winner; max_rounds={config.rules.max_rounds}), {summary.forfeited} forfeited",
         f"rounds: mean {mean:.1f}, median {median:.0f}, 90 % of games within {late:.0f}",
         *_luck(summary),
         *_bounds(summary),

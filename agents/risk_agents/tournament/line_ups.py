@@ -49,8 +49,8 @@ def analyse_line_ups(games: Games, labels: Sequence[str], seed: int) -> LineUpAn
     if missing := [line_up for line_up, own in zip(wanted, deals, strict=True) if not len(own)]:
         example = ", ".join(labels[agent] for agent in missing[0])
         raise ValueError(
-            f"{len(missing)} of {len(wanted)} line-ups have no game, such as {example}: begin a new "
-            "tournament with --copies, or play more games"
+            f"no game was played with {len(missing)} of {len(wanted)} line-ups, such as {example}: start a "
+            "new tournament with --copies, or play more games"
         )
     drawn = [[np.ones(len(own)), *resampled(len(own), SAMPLES, seed + n)] for n, own in enumerate(deals)]
     payoffs = np.zeros((1 + SAMPLES, len(wanted), K))  # all games first, then the samples

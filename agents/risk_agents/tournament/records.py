@@ -38,7 +38,7 @@ def check_has_actions(store: Store) -> None:
     """Raise ValueError if the file of a tournament does not contain the actions of the games."""
     if not store.config.record:
         raise ValueError(
-            f"{store.path} was begun without --save and --replays, so it contains no actions; begin a new "
+            f"{store.path} was started without --save and --replays, so it contains no actions; start a new "
             "tournament with --out"
         )
 

@@ -304,7 +304,7 @@ class BrowserTable(Match):
                 question = await asyncio.get_running_loop().run_in_executor(_STEPS, self._kept, action)
                 break
             except NotKept as error:
-                self.notice = f"The game cannot be saved now: {error}. It continues as soon as possible."
+                self.notice = f"The game cannot be saved now: {error}. The game continues when it is saved."
                 self._announce()
                 await asyncio.sleep(AGAIN)
         self._show_played(question)

@@ -70,7 +70,7 @@ def _parser() -> argparse.ArgumentParser:
         help="let browsers name files and commands as agents; this machine runs them",
     )
     group = parser.add_argument_group("new games", "initial values of the form for a new game")
-    add_rules_arguments(group, BOOK)
+    add_rules_arguments(group, BOOK, maps="name of a shipped map, or random:SEED")
     return parser
 
 

@@ -52,7 +52,8 @@ class GameStore:
         except (sqlite3.Error, ValueError) as error:
             self._database.close()
             used = getattr(error, "sqlite_errorcode", 0) & 0xFF == sqlite3.SQLITE_BUSY
-            why = "another process uses it; stop that process, or choose another file" if used else error
+            busy = "another process uses the file; stop that process, or choose another file"
+            why = busy if used else error
             raise ValueError(f"database={str(path)!r} {reason}: {why}") from error
 
     def _make_tables(self) -> None:

@@ -54,9 +54,9 @@ def add_options(parser: ArgumentParser, note: str = "") -> None:
     """
     where = f"workers for the games: {WORKERS} (default: 1{note})"
     parser.add_argument("--workers", default="1", metavar="N", help=where)
-    longest = f"(default: {LONGER} times the time of the longest chunk so far, but at least {LEAST_LIMIT:g})"
-    limit = f"time limit for a chunk of games, in seconds; another worker repeats a late chunk {longest}"
-    parser.add_argument("--chunk-limit", type=_seconds, metavar="S", help=limit)
+    longest = f"(default: {LONGER} times the longest time so far, at least {LEAST_LIMIT:g})"
+    limit = "time limit for a chunk of games, in seconds; another worker repeats a chunk that takes longer"
+    parser.add_argument("--chunk-limit", type=_seconds, metavar="S", help=f"{limit} {longest}")
 
 
 def _seconds(text: str) -> float:

@@ -145,7 +145,7 @@ class _Worker:
                 has_worked, result = receive(self._connection)
         except (EOFError, OSError) as error:
             why = f"took more than {limit:,.0f} s" if self._is_late else "has ended"
-            raise _LostError(f"a worker's process {why}") from error
+            raise _LostError(f"a worker process {why}") from error
         if not has_worked:
             raised, traceback = result
             raise raised from _WorkError(traceback)

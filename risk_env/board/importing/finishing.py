@@ -140,7 +140,7 @@ def _finish_borders(draft: MapDraft, report: Report) -> None:
         else:
             report.decision(f"{way}: it stays one-way (--mirror: it becomes two-way)")
     if len(draft.borders) > MAX_BORDERS:
-        problem = f"{len(draft.borders)} borders, counted in both directions"
+        problem = f"{len(draft.borders)} borders (a two-way border counts as two)"
         report.problem(f"{problem}: a map has at most {MAX_BORDERS}")
     hint = "Use --mirror to make one-way borders two-way." if one_way and not report.mirror else ""
     if names:

@@ -47,7 +47,7 @@ def read_json_graph(text: str, name: str, report: Report) -> MapDraft:
     try:
         values = parse_json(text)
     except ValueError as error:
-        raise ValueError(f"not JSON: {error}") from None
+        raise ValueError(f"cannot be read as JSON: {error}") from None
     if not isinstance(values, dict):
         raise ValueError("a map in JSON must be an object with territories, continents and borders")
     known = ("name", "directed", "continents", "territories", "borders", "one_way")
