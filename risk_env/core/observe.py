@@ -111,7 +111,7 @@ GLOBAL_BLOCKS = (
     (
         "objective_reward",
         NUM_OBJECTIVES,
-        "each Objective: 1 + its Reward while the Objective is face up, otherwise 0",
+        "each Objective: 1 + the number of its Reward while the Objective is face up, otherwise 0",
     ),
     ("reward", NUM_REWARDS, "each Reward: 1 + player who owns it, otherwise 0"),
     ("mission_target", MAX_SEATS, "one-hot: the player whom the seat's mission requires to be eliminated"),

@@ -148,8 +148,8 @@ def _parser() -> argparse.ArgumentParser:
         "--games",
         type=int,
         metavar="N",
-        help=f"number of games, rounded up to whole deals (default: {GAMES:,}); with --against, maximum number "
-        f"of games (default: {DUEL_GAMES:,})",
+        help=f"number of games, rounded up to whole deals (default: {GAMES:,}); with --against, maximum "
+        f"number of games (default: {DUEL_GAMES:,})",
     )
     add("--seed", type=int, help="seed of all games (default: 0)")
     _add_limits(parser)
