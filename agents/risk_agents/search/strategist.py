@@ -87,8 +87,8 @@ DUEL_PLANS, DUEL_JUDGE = MARSHALS + _plans(bold=3), judge_by_beam_value(marshal.
 # On big maps, beams are plans only in games with GOALS, because a beam's turn takes much longer
 BIG = 80  # maps with more territories are big
 BIG_GAMES = 60  # number of territories by which `Budget.on` scales the numbers of games on big maps
-BIG_PLANS = SCRIPTS
-BIG_GOAL_PLANS = (*_beams("narrow beam", 0, 2, width=1), *BIG_PLANS)
+BIG_PLANS = (*SCRIPTS, *KEEPERS)
+BIG_GOAL_PLANS = (*_beams("narrow beam", 0, 2, width=1), *SCRIPTS)
 # Maximum number of further turns of the seat in a rollout, by tuple of plans
 MOST_TURNS = {DUEL_PLANS: 0, PLANS_FOR_THREE: 1}
 PLAYERS = (breaker.BOT, hunter.BOT, holder.BOT, card_killer.BOT, turtle.BOT, *evolved.BOTS)
