@@ -405,7 +405,7 @@ class GameVector(FixedArrays):
         self._share(self.as_lanes(lanes), self._write_views)
 
     def _step_arguments(self, is_full_step: bool) -> tuple[Any, ...]:
-        """Return the arguments of `batch_loop.step_lanes` before `lanes`."""
+        """Return the arguments of `batch_loop.step_lanes` that precede `lanes`."""
         episodes = Episodes(self.autoreset, self.seed_word, self.episodes, self.seeds)
         return self._records, self._results, self._ends, episodes, self._views, is_full_step
 

@@ -177,7 +177,7 @@ def _kind_of_drawing(board: Board) -> str:
 
 
 def description(board: Board) -> Iterator[str]:
-    """Yield lines with the size and the kind of drawing of a map, and with the presets that can be played."""
+    """Yield lines about a map: its size, its drawing, and the numbers of players of each preset."""
     sizes = size_class(board.num_territories, len(board.borders), len(board.continents))
     one_way = f" ({len(board.one_way_borders)} one-way)" if board.one_way_borders else ""
     yield (

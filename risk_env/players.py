@@ -96,7 +96,7 @@ class AgentFactory:
     name: str
 
     def make(self) -> Agent:
-        """Return a new agent. Raises TypeError if the function returns a value that is not an agent."""
+        """Return a new agent. Raises TypeError if `make_agent` returns a value that is not an agent."""
         made = _based(self.make_agent())
         if not isinstance(made, Agent):
             raise TypeError(f"{self.name} returned {made!r:.80}: a factory of agents must return an Agent")

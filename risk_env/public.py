@@ -286,7 +286,7 @@ def _holder(hands: Sequence[bytes], card: int) -> int:
 
 
 def dice_of(dice: npt.NDArray[np.int8]) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """Return the faces of both sides of a (2, 4) array of dice, without the empty places (0)."""
+    """Return the attacker's and the defender's dice of an array (2, 4), without the empty places (0)."""
     attacker, defender = (tuple(face for face in side if face) for side in dice.tolist())
     return attacker, defender
 

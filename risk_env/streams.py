@@ -66,6 +66,6 @@ def _usable(stream: TextIO | None, number: int, mode: str) -> Any:
 
 
 def give_up_output() -> None:
-    """Discard the buffer and all further output of standard output, which cannot be written."""
+    """Discard buffered and further output, because standard output can no longer be written to."""
     with suppress(OSError, ValueError, AttributeError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -97,7 +97,7 @@ def read_responses(path: str | Path) -> Responses:
 
 
 def run_rounds(settings: Responses, folder: Path, runs: Runs) -> list[Round]:
-    """Train the rounds that are not complete yet, and return all rounds.
+    """Run the rounds that are not complete yet, and return all rounds.
 
     Raises ValueError if the configuration of the exploiters or of the values has the wrong trainer.
     """

@@ -81,7 +81,7 @@ class Trials:
 
     @classmethod
     def joined(cls, chunks: Sequence[Trials]) -> Trials:
-        """Return the trials of a round with one number of players, joined from the chunks of the round."""
+        """Join the trials of several chunks, which must have the same number of players."""
         codes, worths = (
             np.concatenate([getattr(chunk, name) for chunk in chunks]) for name in ("codes", "worths")
         )

@@ -128,7 +128,7 @@ class StateGraph:
 
     @property
     def num_position_numbers(self) -> int:
-        """Number of all positions that can be encoded, including positions that are never reached."""
+        """Number of positions that can be encoded, including positions that are never reached."""
         return len(self._space.starts)
 
     @property

@@ -158,6 +158,6 @@ def _is_legal(records: Array, actions: Any) -> Array:
 
 
 def _is_turn(records: Array, turn: tuple[int, int]) -> Array:
-    """Return whether a turn (round, seat) goes on in each game, bool (k,)."""
+    """Return whether a turn (round, seat) is still in progress in each game, bool (k,)."""
     is_now = (records["round_number"] == turn[0]) & (records["turn"] == turn[1])
     return is_now & (records["phase"] != Phase.OVER)

@@ -478,7 +478,7 @@ class BrowserTable(Match):
             unseen.clear()
 
     def _next_question(self) -> tuple[int, dict[str, Any] | None]:
-        """Return the seat to act, and the decision for the page (None if no person must act)."""
+        """Return the seat to act, and the decision for the page (None if no person has to act)."""
         seat, self._composition = self.game.seat, None
         self._planned = self._next_planned(seat)
         decides = seat in self._plans and self._planned is None
@@ -618,7 +618,7 @@ class Feed:
 
 
 def next_frames(frames: list[str], start: int) -> list[str]:
-    """Return the frames from `start` on that fit into a message, and at least one frame if any is left."""
+    """Return the frames from `start` on that fit into a message, but at least one frame if any is left."""
     waiting = frames[start : start + PIECE // 2]
     count = sum(size <= PIECE for size in accumulate(map(len, waiting)))
     return waiting[: max(count, 1)]
