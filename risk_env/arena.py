@@ -621,10 +621,8 @@ def play(
 
     `line_ups`, int (games, P), contains the index of the player at each seat of each game (default: seat s
     has player s). `deals`, int (games,), contains the deal of each game (default: game g plays deal g). A
-    deal has the seed `seeds.game_seed(seed, deal)` and the start position, if any, from `positions`.
-
-    At most `lanes` games run at once, or one game if an agent plays. The number of lanes does not change the
-    results. `progress` is called with the number of games that have just ended.
+    deal has the seed `seeds.game_seed(seed, deal)` and the start position, if any, from `positions`. At most
+    `lanes` games run at once (one if an agent plays). `progress` gets the number of games that just ended.
     """
     P = rules.num_players
     _check_sizes(games, lanes, P)

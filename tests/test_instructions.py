@@ -29,7 +29,7 @@ def test_counts_are_read_by_the_names_of_the_work() -> None:
     dumps = [DUMP.format(name=name, count=count) for name, count in reversed(COUNTS.items())]
     other = "desc: Trigger: Program termination\n\ntotals: 5\n"
     assert instructions.counts_in([other, *dumps]) == COUNTS
-    with pytest.raises(SystemExit, match="no count of"):
+    with pytest.raises(SystemExit, match="no count for"):
         instructions.counts_in(dumps[1:])
 
 

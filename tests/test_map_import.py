@@ -141,7 +141,10 @@ def test_a_map_names_only_cards_next_to_it(named: str, tmp_path: Path) -> None:
 def test_coordinates_far_apart_are_left_out(tmp_path: Path) -> None:
     path = tmp_path / "far.csv"
     path.write_text("continent,C,1\nterritory,A,C,0,0\nterritory,B,C,10000001,0\nborder,A,B\n")
-    assert "coordinates are more than 10000000 apart: the drawing is automatic" in import_map(path).decisions
+    assert (
+        "coordinates are more than 10000000 pixels apart: the drawing is automatic"
+        in import_map(path).decisions
+    )
 
 
 def test_cards_can_be_named(tmp_path: Path) -> None:

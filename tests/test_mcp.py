@@ -164,7 +164,7 @@ def test_odds_rules_history_and_resources_are_there() -> None:
         ("new_game", {"opponents": ["random"], "seat": 2}, "seat=2: must be a whole number from 0 to 1"),
         ("report", {"token": "guessed"}, "unknown game token"),
         ("act", {"token": "guessed", "plan": "end"}, "unknown game token"),
-        ("odds", {"attackers": 10**9, "defenders": 1}, "must be from 1 to 100000"),
+        ("odds", {"attackers": 10**9, "defenders": 1}, "must be from 1 to 100,000"),
     ],
 )
 def test_what_is_wrong_is_said(tool: str, arguments: dict[str, Any], problem: str) -> None:
@@ -261,7 +261,7 @@ def test_a_game_and_its_history_are_bounded(monkeypatch: Any) -> None:
     options = QUICK | {"max_rounds": 100, "setup": "random"}
     tokens = games.begin("classic", ["open"], board="tiny", seed=1, options=options)
     token = tokens[0]
-    with pytest.raises(ValueError, match="ended after 60 decisions: begin another game"):
+    with pytest.raises(ValueError, match="has reached the limit of 60 decisions: start another game"):
         for _ in range(100):
             asked = next(one for one in tokens.values() if games.legal_actions(one))
             games.act(asked, games.legal_actions(asked)[-1])

@@ -82,7 +82,7 @@ def test_a_best_response_to_an_agent_in_python(tmp_path: Path, capsys: pytest.Ca
     said = capsys.readouterr().out
     for steps in (256, 512):  # the gain curve
         assert f"after {steps} steps, 1 run; even share 33.3 %, gain " in said
-    assert "4 games at a time, as slow as the opponent" in said
+    assert "training is slow, with 4 games at a time" in said
     row = read_log(folder)[-1]
     assert row[f"games/win_rate_{spec}"] >= 0 and row["games/rounds"] > 0
 
@@ -118,7 +118,7 @@ def test_agents_in_python_have_limits(tmp_path: Path, capsys: pytest.CaptureFixt
     (tmp_path / "bot.py").write_text(AGENT)
     command = [*SMALL, "--against", f"{tmp_path}/bot.py:Counts", "--out", str(tmp_path / "run")]
     for setting, message in {
-        "n_envs=129": "n_envs=129: must be 1 to 128, because league.bots has",
+        "n_envs=129": "n_envs=129: must be 1 to 128, because '",
         "actors=2": "is not a compiled bot",
     }.items():
         assert main([*command, "--set", setting]) == 2
@@ -127,7 +127,7 @@ def test_agents_in_python_have_limits(tmp_path: Path, capsys: pytest.CaptureFixt
     file.write_text(f"trainer: selfplay\nmap: tiny\nleague: {{bots: ['{tmp_path}/other.py:Counts']}}\n")
     (tmp_path / "other.py").write_text("raise SystemExit('this code ran')")
     assert main(["train", "--config", str(file), "--out", str(tmp_path / "run")]) == 2
-    assert "other.py:Counts' is a program, a model or a Python file, and was not named" in (
+    assert "other.py:Counts' is a program, a language model or a Python file, but was not named" in (
         capsys.readouterr().err
     )
 

@@ -892,7 +892,7 @@ def test_resuming_with_other_options_is_refused_with_both_named(tmp_path: Path) 
         tournament(["--resume", str(out), "--attack", "choice", "--quiet"])
     with pytest.raises(ValueError, match=r"--seed is 5, but .* was started with 0"):
         tournament(["--resume", str(out), "--seed", "5", "--quiet"])
-    with pytest.raises(ValueError, match="begun without --save and --replays, so it contains no actions"):
+    with pytest.raises(ValueError, match="started without --save and --replays, so it contains no actions"):
         tournament(["--resume", str(out), "--save", str(tmp_path / "games.jsonl"), "--quiet"])
     with pytest.raises(FileExistsError, match="--resume"):
         tournament(["--out", str(out), *agents, "--quiet"])

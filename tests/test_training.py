@@ -167,7 +167,7 @@ def test_files_that_are_no_configuration(tmp_path: Path) -> None:
     wrong = tmp_path / "wrong.yml"
     found = {
         "[1, 2]": "mapping of names to values",
-        "a: [": "not YAML",
+        "a: [": "cannot be read as YAML",
         "[" * 2000: "brackets",
         "trainer: dqn": "trainer='dqn'",
     }
