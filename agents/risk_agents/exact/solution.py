@@ -36,8 +36,8 @@ class Values(NamedTuple):
 class Met(NamedTuple):
     """Values of states in games between two players, with either player as the mover."""
 
-    first: Values  # in turns of the first player, for the first player
-    second: Values  # in turns of the second player, for the second player
+    first: Values  # for the first player, while it is the first player's turn
+    second: Values  # for the second player, while it is the second player's turn
 
 
 @dataclass(frozen=True)
