@@ -326,7 +326,7 @@ FILES = (
         [
             "unknown key 'contonents'; did you mean 'continents'?",
             "continents: 3 is not a list",
-            "territory 2: 4 is neither an object",
+            "territory 2: 4 is neither a string",
             "no territory 'Ceder'; did you mean 'Cedar'",
             "0 continents",
             "'A\\u200bB': a name must not contain invisible",

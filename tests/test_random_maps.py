@@ -118,7 +118,7 @@ def test_splitmix64_is_the_generator_of_the_core() -> None:
     ("name", "problem"),
     [
         ("random:", "seed: '' is not a whole number"),
-        ("random:x", "seed: 'x' is not a whole number: the form is random:SEED:territories=N"),
+        ("random:x", "digits: the form is random:SEED:territories=N"),
         ("random:-1", "seed: '-1' is not"),
         ("random:18446744073709551616", "must be 0 to 18446744073709551615"),
         ("random:1:territory=60", "unknown option 'territory'; did you mean 'territories'?"),

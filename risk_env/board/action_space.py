@@ -103,9 +103,9 @@ class ActionSpace:
     def decode(self, action: int) -> Action:
         """Return the meaning of an action.
 
-        The arguments in the result are numbers. For example, an attack has the source and the target, and a
-        card has the territory of the card. A wild card and the last two amounts are words: "wild", "half",
-        "all". Raises ValueError unless `action` is a whole number from 0 to `n - 1`.
+        The arguments in the result are numbers. For example, an attack has the numbers of its source and its
+        target. The only exceptions are the words "wild" for a wild card, and "half" and "all" for amounts.
+        Raises ValueError unless `action` is a whole number from 0 to `n - 1`.
         """
         return self._meanings[_number("action", action, self.n)]
 
@@ -125,8 +125,8 @@ class ActionSpace:
         """Return the number of an action.
 
         Examples: `encode("attack", "Alaska", "Kamchatka")`, `encode("troops", "half")`. `kind` is a word of
-        docs/decisions.md or a kind that `decode` returns. Territories and objectives are given by name or
-        number. Raises ValueError for a wrong argument; the error names the argument and what is allowed.
+        docs/decisions.md or a kind that `decode` returns. Territories and Objectives are given by name or
+        number. Raises ValueError for a wrong argument.
         """
         if kind not in BLOCK_OF:
             raise ValueError(f"kind={reprlib.repr(kind)}: choose one of {', '.join(BLOCK_OF)}")

@@ -13,7 +13,7 @@ from risk_env.bounded_io import shortened
 MAX_PIXELS = 10_000  # maximum width and height
 MAX_ROUTES = 1024
 LARGEST_DISC = 34.0  # maximum radius of a disc, in pixels
-# Distance in pixels. Centres that are closer to each other do not make the discs smaller.
+# Distance in pixels. Centres that are closer than CLOSEST do not make the discs smaller.
 CLOSEST = 10.0
 DISC_POINTS = 24  # number of points of a disc's outline
 
@@ -41,8 +41,8 @@ class Drawing:
 def read_drawing(file: TomlTable, names: list[str], folder: Path | None) -> Drawing | None:
     """Return the drawing of a map whose territories are `names`, or None if the map has no drawing.
 
-    `folder` is the folder of the map file, which also contains the picture. Without a folder, a drawing with
-    a picture is refused. Raises MapError if the drawing contains an error.
+    `folder` is the folder of the map file and of the picture. Without a folder, a drawing with a picture is
+    refused. Raises MapError if the drawing contains an error.
     """
     if "drawing" not in file.values:
         return None
@@ -115,7 +115,10 @@ def _per_territory(
 
 
 def _coordinates(table: TomlTable, at: str, values: Any, most: Sequence[int]) -> list[float]:
-    """Return the numbers of a list x, y, x, y, ... Raises MapError if a point is outside the drawing."""
+    """Return the numbers of a list x, y, x, y, ...
+
+    Raises MapError for any other value, and for a point outside the drawing.
+    """
     if not isinstance(values, list) or len(values) % 2:
         raise table.error(f"{shortened(values)} is not a list of pairs x, y", at)
     for i, value in enumerate(values):

@@ -50,8 +50,9 @@ class MapPicture:
 def read_picture(folder: Path, name: str) -> MapPicture:
     """Return the image in the file `name` of a folder.
 
-    Raises OSError if there is no such regular file, or if the file cannot be read. Raises ValueError if
-    `name` is not a plain file name, if the file is a link out of the folder, and as `picture_of` does.
+    Raises OSError if there is no such regular file, or if the file cannot be read. Raises ValueError if the
+    name is not allowed (`problem_of_file_name`), if the file is a link out of the folder or is larger than
+    MOST_BYTES, and as `picture_of` does.
     """
     if problem := problem_of_file_name(name):
         raise ValueError(f"{shortened(name)} {problem}")
@@ -80,7 +81,8 @@ def picture_of(content: bytes) -> MapPicture:
     """Return the image in the content of a PNG or JPEG file.
 
     Only the structure and the size are checked; the pixels are not decoded. Raises ValueError for any other
-    content, a damaged image, content after the end of the image, and an image with too many pixels.
+    content, a damaged image, an unusual kind of JPEG image, and content after the end of the image. Also
+    raises ValueError for an image with too many pixels, chunks, segments or scans.
     """
     if content.startswith(_PNG):
         media_type, (width, height) = "image/png", _png_size(content)
@@ -185,6 +187,7 @@ def _frame_size(kind: int, data: bytes) -> tuple[int, int]:
     """
     if kind not in _USUAL_FRAMES or len(data) < 6 or data[0] != 8 or data[5] not in (1, 3):
         raise ValueError(
-            "an unusual kind of JPEG image; save the image in grey or RGB, with 8 bits per channel"
+            "an unusual kind of JPEG image; save the image as a baseline or progressive JPEG, "
+            "in grey or RGB, with 8 bits per channel"
         )
     return int.from_bytes(data[3:5]), int.from_bytes(data[1:3])

@@ -1,9 +1,9 @@
 """Maps (RULES 1.4): the class `Board`, and the reader of map files. docs/maps.md describes the format.
 
-A map is one TOML file. `load_map` finds the maps in the folder `map_files` by name. Both territories of a
+A map file is a TOML file. `load_map` finds the maps in the folder `map_files` by name. Both territories of a
 two-way border list the border, so the reader notices a border that one side does not list. The source of a
 one-way border lists the border under `one_way_to`. An error in a file raises `MapError`, which names the
-file, the place and the problem.
+file and the problem.
 """
 
 import hashlib
@@ -263,9 +263,10 @@ def load_map(name_or_path: str | PathLike[str]) -> Board:
 def found_map(name: str, digest: str | None = None, board: Board | None = None) -> Board:
     """Return the map that a saved game or a text names.
 
-    If `board` is given, the result is `board`. Otherwise `name` must be a map that untrusted users may choose
-    (`check_open_map`). `digest` is the map's digest in the saved game or text, or its first 16 hex digits.
-    Raises MapError if there is no such map, or if the digest of the map differs from `digest`.
+    If `board` is given, the result is `board`. Otherwise `name` must name a map that untrusted users may
+    choose (`check_open_map`). `digest` is the digest that the saved game or text contains, or the first 16
+    hex digits of this digest. Raises MapError if there is no such map, or if the digest of the map differs
+    from `digest`. Without `digest`, no digests are compared.
     """
     if board is None:
         try:
@@ -282,8 +283,8 @@ def found_map(name: str, digest: str | None = None, board: Board | None = None) 
 def check_open_map(name: Any) -> None:
     """Raise MapError unless untrusted users may choose the map with this name.
 
-    Untrusted users may choose shipped maps, and random maps of the smallest size class. Such maps are quick
-    to make and need no additional compilation. Untrusted users may not name files.
+    Untrusted users may choose shipped maps, and random maps of the smallest size class. Such random maps are
+    quick to make, and run the same compiled code as the classic map. Untrusted users may not name files.
     """
     if is_random(name):
         spec, most = read_spec(name), types.SIZE_CLASSES[0]
@@ -443,7 +444,7 @@ def _aliases(territories: list[TomlTable]) -> tuple[tuple[str, ...], ...]:
 def _continent_of(
     territories: list[TomlTable], continents: list[TomlTable], names: tuple[str, ...]
 ) -> tuple[int, ...]:
-    """Return the continent of each territory. Raises MapError if a continent has no territory."""
+    """Return the continent of each territory. Raises MapError for unknown continents and for empty ones."""
     named = [(t, t.text("continent", default=OUTSIDE)) for t in territories]
     numbers = tuple(t.number_of("continent", name, names, "continent") for t, name in named)
     for c, table in enumerate(continents):

@@ -1,4 +1,4 @@
-"""Names of territories, continents and Objectives: checks, and the form of names in action texts.
+"""Names of maps, territories, continents and Objectives: checks, and the form of names in action texts.
 
 A text contains a plain name unchanged, and any other name in double quotes: `attack "A > B" > Kamchatka`.
 """

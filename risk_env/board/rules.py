@@ -263,9 +263,9 @@ class Rules:
         `num_players=None` means 3 players, or 2 for `two_player`. With two players, `classic` is the duel of
         RULES 6.4. `expert=True` turns on RULES 10.1-10.5, and needs the symbol deck (RULES 10.7).
 
-        `profile` is "book" or "fast" (RULES 12.1). "book" keeps the rules of the rule books. "fast" is for
-        short games without decisions about dice. Raises ValueError for an unknown preset, profile or option,
-        and for values that are not allowed, alone or together.
+        `profile` is "book" or "fast" (RULES 12.1). "book" keeps the rules of the rule books. "fast" makes
+        games short; most games then have no decisions about dice. Raises ValueError for an unknown preset,
+        profile or option, and for values that are not allowed, alone or together.
         """
         players = _players_of(name, num_players)
         if not isinstance(expert, bool):
@@ -329,9 +329,9 @@ _NAMED = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONL
 def rules_from(
     rules: Rules | str, options: Mapping[str, Any], profile: str, *functions: Callable[..., Any]
 ) -> Rules:
-    """Return `rules`, or the rules of the preset that `rules` names, with these options.
+    """Return `rules`, or the rules of the preset that `rules` names, with `options`.
 
-    `profile` is used unless `options` contain a profile. Raises ValueError for options together with a
+    `profile` is used unless `options` contains a profile. Raises ValueError for options together with a
     `Rules` object, for an unknown option, and as `Rules.preset` does. `functions` are the public functions
     that took the options. The hint for an unknown option may name an argument of `functions`.
     """
@@ -356,8 +356,8 @@ def _arguments_of(*functions: Callable[..., Any]) -> tuple[str, ...]:
 def read_option(text: str) -> tuple[str, Any]:
     """Return the name and the value of an option in the form `name=value`.
 
-    The value is None, True, False, a whole number of at most ten digits, or a string. Raises ValueError for a
-    text without `=`.
+    Hyphens in the name become underscores. The value is None, True, False, a whole number of at most ten
+    digits, or a string. Raises ValueError for a text without `=`.
     """
     name, equals, value = (part.strip() for part in text.partition("="))
     if not equals:
@@ -380,7 +380,7 @@ def _preset(name: str) -> Preset:
 
 
 def _players_of(name: str, num_players: int | None) -> int:
-    """Return the number of players of a preset: by default 3, or 2 for `two_player`.
+    """Return `num_players`, or the default for a preset: 3 players, or 2 for `two_player`.
 
     Raises ValueError for an unknown preset, and for a number that the preset does not allow.
     """
@@ -458,8 +458,8 @@ def check_rules(rules: Rules, board: Any) -> None:
 
     `board` is a `Board`. It must have the deck, missions, Objectives, cities and start chart that the game
     needs. It must also have room for all starting troops: at least one on every territory (RULES 4.3, 13),
-    and at most `max_troops` (RULES 10.3). The error names the option, the value of the option, and the cards,
-    missions or territories of the map.
+    and at most `max_troops` (RULES 10.3). The error names the option, the value of the option, and what the
+    map lacks.
     """
     _check_deck(rules, board)
     _check_missions(rules, board)
@@ -476,7 +476,7 @@ def _refuse(rules: Rules, option: str, problem: str) -> None:
 
 
 def _check_deck(rules: Rules, board: Any) -> None:
-    """Raise ValueError unless the map has the cards of the deck (RULES 2)."""
+    """Raise ValueError unless the map has the cards for the deck (RULES 2) and for Headquarters (RULES 7)."""
     needed, given = ("stars", "stars") if rules.deck == "star" else ("a symbol", "symbols")
     if rules.deck != "none" and getattr(board, given) is None:
         has = f"but this map has {given} for 0 of {board.num_territories} territories"
@@ -490,7 +490,7 @@ def _check_deck(rules: Rules, board: Any) -> None:
 def _check_missions(rules: Rules, board: Any) -> None:
     """Raise ValueError unless the map has a mission for every player (RULES 8.1).
 
-    Missions against unused colours do not count.
+    Only missions that the rules use are counted (`is_dealt`).
     """
     if rules.victory != "mission":
         return

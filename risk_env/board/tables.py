@@ -38,7 +38,7 @@ class Tables(NamedTuple):
 
 @lru_cache(maxsize=256)
 def tables(rules: Rules, board: Board) -> Tables:
-    """Return the records of the rules and the map. Raises ValueError if the map does not fit the rules."""
+    """Return the `Tables` of the rules and the map. Raises ValueError if the map does not fit the rules."""
     check_rules(rules, board)
     sizes = types.size_class(board.num_territories, len(board.borders), len(board.continents))
     space = ActionSpace(rules, board)

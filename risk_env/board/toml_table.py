@@ -1,6 +1,6 @@
 """Tables of a map file (TOML), with methods that read and check the value of a key.
 
-Every error names the file, the place and the problem.
+Every error names the file and the problem. Errors below the top level also name the place in the file.
 """
 
 import difflib
@@ -14,7 +14,7 @@ _REQUIRED: Any = object()
 
 
 class MapError(ValueError):
-    """Error in a map or in the name of a map. The message names the place and the problem."""
+    """Error in a map or in the name of a map, or an unknown territory."""
 
 
 class TomlTable:
@@ -28,7 +28,7 @@ class TomlTable:
         self.file, self.place, self.values = file, place, values
 
     def error(self, problem: str, at: str = "") -> MapError:
-        """Return a MapError that names this table, or the key `at` of this table."""
+        """Return a MapError that names the file, this table, and the place `at` in the table."""
         place = ", ".join(p for p in (self.place, at) if p)
         return MapError(f"{self.file}: {place}: {problem}" if place else f"{self.file}: {problem}")
 
@@ -53,14 +53,14 @@ class TomlTable:
         return value
 
     def text(self, key: str, allowed: Sequence[str] = (), default: Any = _REQUIRED) -> Any:
-        """Return the string at a key. If `allowed` is not empty, it must contain the string."""
+        """Return the string at a key. Unless `allowed` is empty, the string must be one of `allowed`."""
         value = self.get(key, str, "a string", default)
         if allowed and value is not default and value not in allowed:
             raise self.error(f"{shortened(value)} is not one of {', '.join(allowed)}", key)
         return value
 
     def whole(self, key: str, low: int, high: int, default: Any = _REQUIRED) -> Any:
-        """Return the whole number at a key, from `low` to `high`."""
+        """Return the whole number at a key. The number must be from `low` to `high`."""
         value = self.get(key, int, "a whole number", default)
         if value is not default and not low <= value <= high:
             raise self.error(f"{shortened(value)} is not between {low} and {high}", key)
@@ -81,9 +81,9 @@ class TomlTable:
         return name
 
     def check_new(self, at: str, name: str, seen: dict[str, str]) -> None:
-        """Add a name to `seen`. Raises MapError if `seen` already has the name, in upper or lower case.
+        """Add a name to `seen`. Raises MapError if `seen` already contains the name in any spelling.
 
-        `seen` maps the keys of names to the places that use the names.
+        `seen` maps the key (`key_of`) of each name to the place that uses the name.
         """
         if key_of(name) in seen:
             raise self.error(f"the name {name!r} is already used by {seen[key_of(name)]}", at)
@@ -120,7 +120,7 @@ class TomlTable:
         ]
 
     def number_of(self, what: str, name: str, names: Sequence[str], at: str = "") -> int:
-        """Return the index of `name` in `names`. Raises MapError unless one of `names` is exactly the same.
+        """Return the index of `name` in `names`. Raises MapError unless `names` contains exactly this name.
 
         `what` is the kind of thing that has the name, for example "territory". Messages contain `what`.
         """

@@ -97,11 +97,11 @@ def _continents(spec: RandomMap, centres: list[Point], borders: Iterable[Border]
 
 
 def _borders(spec: RandomMap, lengths: dict[Border, int], continent_of: list[int]) -> list[Border]:
-    """Return the borders to keep, so that the map fits into the size class for its number of territories.
+    """Return the borders to keep: at most BORDERS_OF_A_TERRITORY per territory on average.
 
-    Short borders are removed first; a border within a continent counts as twice as long. The map and each
-    continent stay connected. A territory is left with fewer than two borders only if no other border can be
-    removed.
+    The map then fits into the size class for its number of territories. Short borders are removed first; a
+    border within a continent counts as twice as long. The map and each continent stay connected. A territory
+    is left with fewer than two borders only if no other border can be removed.
     """
     fits = next(size.borders // 2 for size in SIZE_CLASSES if spec.territories <= size.territories)
     wanted = min(fits, BORDERS_OF_A_TERRITORY * spec.territories)

@@ -63,7 +63,7 @@ def read_spec(name: str) -> RandomMap:
 
 def _whole(name: str, key: str, number: str) -> int:
     if not _NUMBER.fullmatch(number):
-        problem = f"{shortened(number)} is not a whole number: the form is {FORM}"
+        problem = f"{shortened(number)} is not a whole number of at most 20 digits: the form is {FORM}"
         raise MapError(f"{shortened(name)}: {key}: {problem}")
     return int(number)
 

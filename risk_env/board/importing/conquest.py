@@ -25,7 +25,8 @@ from risk_env.bounded_io import shortened
 def read_conquest(text: str, name: str, report: Report) -> MapDraft:
     """Return the map in a `.map` text.
 
-    Raises ValueError if a section is missing, and MapError as `check_before_borders` does.
+    Raises ValueError if the section `[Continents]` or `[Territories]` is missing, and MapError as
+    `check_before_borders` does.
     """
     sections = read_sections(text)
     draft = MapDraft(name)

@@ -7,8 +7,8 @@
 [cards]                 Infantry|Cavalry|Cannon ID, or Wildcard
 [missions]              PLAYER COUNTRIES TROOPS CONTINENT CONTINENT CONTINENT WORDS
 ```
-CONTINENT is the number of a continent, from 1; 0 stands for no continent. ID is the ID of a country. An
-underscore in a name stands for a space.
+CONTINENT is the number of a continent, from 1; 0 stands for no continent. In a mission, `*` stands for a
+continent of the player's choice. ID is the ID of a country. An underscore in a name stands for a space.
 """
 
 from risk_env.board.importing.draft import (

@@ -11,7 +11,7 @@ from risk_env.board.toml_table import MapError, similar_names
 from risk_env.bounded_io import composed, shortened
 
 MOST_SHOWN = 100  # maximum number of problems, and of decisions, that a report lists
-MOST_HINTS = 20  # maximum number of problems that get similar names as a hint
+MOST_HINTS = 20  # only the first MOST_HINTS problems can get a hint about names
 MOST_DIGITS = 9  # maximum number of digits before the decimal point
 _NUMBER = re.compile(rf"[+-]?[0-9]{{1,{MOST_DIGITS}}}(\.[0-9]{{1,18}})?")
 
@@ -80,7 +80,7 @@ class Report:
     num_decisions: int = 0
 
     def problem(self, problem: str, name: str = "", names: Sequence[str] = (), hint: str = "") -> None:
-        """Add a problem. The problem suggests those of `names` that are similar to `name`.
+        """Add a problem. If `names` are given, the problem usually ends with a hint for the wrong `name`.
 
         `hint` is advice. The error lists each hint once, after the problems.
         """
@@ -127,7 +127,7 @@ class Report:
 
 
 def clean_name(text: str, what: str, report: Report) -> str:
-    """Return a name in the form that map files allow: in NFC, with single spaces and no double quotes.
+    """Return a name in NFC, with single spaces, without double quotes, and not a reserved word.
 
     Changes other than NFC and white space are reported as a decision.
     """
@@ -145,18 +145,25 @@ def _allowed(name: str) -> str:
 
 
 def whole_number(text: str, what: str, report: Report) -> int:
-    """Return the whole number in a text. For any other text, report a problem and return 0."""
+    """Return the whole number in a text. If there is no such number, report a problem and return 0.
+
+    Numbers with more than MOST_DIGITS digits are not allowed.
+    """
     if re.fullmatch(rf"[+-]?[0-9]{{1,{MOST_DIGITS}}}", text.strip(), re.ASCII):
         return int(text)
-    report.problem(f"{what}: {shortened(text)} is not a whole number")
+    report.problem(f"{what}: {shortened(text)} is not a whole number of at most {MOST_DIGITS} digits")
     return 0
 
 
 def point(x: str, y: str, what: str, report: Report) -> tuple[float, float] | None:
-    """Return the coordinates of a point. If `x` or `y` is not a number, report a problem and return None."""
+    """Return the coordinates of a point. If `x` or `y` does not match `_NUMBER`, report a problem.
+
+    In this case, the result is None.
+    """
     if _NUMBER.fullmatch(x.strip()) and _NUMBER.fullmatch(y.strip()):
         return float(x), float(y)
-    report.problem(f"{what}: {shortened(x)}, {shortened(y)} are not the coordinates x, y of a point")
+    form = f"decimal numbers with at most {MOST_DIGITS} digits before the point"
+    report.problem(f"{what}: {shortened(x)}, {shortened(y)} are not the coordinates of a point ({form})")
     return None
 
 

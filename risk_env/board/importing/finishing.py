@@ -23,8 +23,10 @@ from risk_env.board.names import MAX_NAME, problem_of
 from risk_env.bounded_io import shortened
 from risk_env.core.types import MAX_MISSIONS
 
-WIDTH = 1200  # width of the drawing of a map with as many territories as the classic map, in pixels
-NARROWEST, WIDEST = 600, 3000  # minimum and maximum width of a drawing, in pixels
+# Width of a drawing with a picture, or longer side of a drawing without a picture, in pixels: for a map with
+# as many territories as the classic map, and the limits for other maps.
+WIDTH = 1200
+NARROWEST, WIDEST = 600, 3000
 MARGIN = 60  # distance between the centres and the edge of a drawing without a picture, in pixels
 MOST_PIXELS_APART = 10**7  # maximum difference between two coordinates of a file
 MOST_MISSION_TROOPS = 1000
@@ -125,7 +127,7 @@ def _finish_continents(draft: MapDraft, report: Report) -> None:
 def _finish_borders(draft: MapDraft, report: Report) -> None:
     """Report one-way borders, and check that borders connect all territories.
 
-    With `mirror`, one-way borders become two-way.
+    With `mirror`, one-way borders become two-way. Borders of a territory with itself are left out.
     """
     names = [territory.name for territory in draft.territories]
     for source, target in [border for border in draft.borders if border[0] == border[1]]:
@@ -233,7 +235,7 @@ def _scale(draft: MapDraft) -> str:
 
 
 def _scale_to_picture(draft: MapDraft, picture: MapPicture, width: int) -> str:
-    """Scale the picture and the centres to a drawing of at most this width.
+    """Scale the picture and the centres to a drawing whose width is at most `width`.
 
     Returns "", or the reason why the centres cannot be used.
     """

@@ -55,7 +55,10 @@ def import_map(
         beside = Path(cards) if cards is not None else _cards_beside(path, text, report)
         cards_text = _text_of_file(beside, "cards", report) if beside is not None else None
     elif cards is not None:
-        raise MapError(f"{path.name}: only Domination maps have a .cards file")
+        raise MapError(
+            f"{path.name}: not a Domination map, and only Domination maps have a .cards file; "
+            f"leave out cards={shortened(str(cards))}"
+        )
     return import_text(text, cards_text, path.stem, report, None if picture is None else Path(picture))
 
 
