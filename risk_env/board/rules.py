@@ -477,10 +477,10 @@ def _refuse(rules: Rules, option: str, problem: str) -> None:
 
 def _check_deck(rules: Rules, board: Any) -> None:
     """Raise ValueError unless the map has the cards for the deck (RULES 2) and for Headquarters (RULES 7)."""
-    needed, given = ("stars", "stars") if rules.deck == "star" else ("a symbol", "symbols")
+    given = "stars" if rules.deck == "star" else "symbols"
     if rules.deck != "none" and getattr(board, given) is None:
         has = f"but this map has {given} for 0 of {board.num_territories} territories"
-        _refuse(rules, "deck", f"needs {needed} for every territory, {has}")
+        _refuse(rules, "deck", f"needs cards with {given}, {has}")
     if rules.victory == "headquarters" and None in board.symbols:
         lacking = board.symbols.count(None)
         without = f"but this map has none for {lacking} of {board.num_territories} territories"

@@ -1,8 +1,8 @@
 """Folders in which compiled code is cached between runs.
 
 Numba's own cache notices a change in the file of a kernel, but not in the files of the helpers that the
-kernel calls. The name of a cache folder therefore contains a hash of all sources, the mode and the versions,
-so stale code is never loaded.
+kernel calls. The name of a cache folder therefore contains a hash (`cache_key`) of all sources that a kernel
+in the folder may use.
 """
 
 import hashlib
@@ -41,14 +41,17 @@ def cache_root() -> Path | None:
     """Return the folder that contains all cache folders.
 
     The result is the folder that the user has chosen, or else the first default folder (`_usual_roots`) that
-    only this user can write to. If this process can write to no such folder, it warns once and returns None.
+    only this user can write to. If this process cannot write to such a folder, the function warns once and
+    returns None.
     """
     chosen = os.environ.get("RISK_ENV_CACHE_DIR") or os.environ.get("NUMBA_CACHE_DIR")
-    for root in [Path(chosen)] if chosen else _usual_roots():
+    roots = [Path(chosen)] if chosen else _usual_roots()
+    for root in roots:
         if _is_writable(root) and (chosen or _is_private(root)):
             return root
     warnings.warn(
-        "no usable folder for compiled code: kernels are compiled again in every process "
+        f"no usable folder for compiled code (tried: {', '.join(map(str, roots)) or 'none'}): "
+        "kernels are compiled again in every process "
         "(set RISK_ENV_CACHE_DIR to a folder that only you can write to)",
         RuntimeWarning,
         stacklevel=2,
@@ -70,9 +73,9 @@ def _usual_roots() -> list[Path]:
 
 @cache
 def cache_key(folder: Path) -> str:
-    """Return a hash of everything on which the compiled code of a kernel in `folder` depends.
+    """Return a hash that identifies the compiled code of the kernels in `folder`.
 
-    The hash covers the sources that the kernel may use, the mode, and the versions of Numba and NumPy.
+    The hash covers the sources that the kernels may use, the mode, and the versions of Numba and NumPy.
     """
     digest = hashlib.sha256(f"{numba.__version__} {np.__version__} {MODE}".encode())
     for place in sorted({*_CORE_FOLDERS, *_folders_beside(folder)}):

@@ -1,7 +1,8 @@
 """Calls of entry points by address: a kernel can call functions that were unknown when it was compiled.
 
 A kernel that takes functions as arguments is compiled again for every combination of functions, and misses
-the cache in every process. An address is a number, so the same compiled kernel can call any entry point.
+the cache in every process. An address is a number, so the same compiled kernel can call different entry
+points.
 """
 
 import platform

@@ -35,7 +35,10 @@ def inlined(function: Callable[..., Any]) -> Any:
 
 
 def entry_point(function: Callable[..., Any]) -> Any:
-    """Compile a kernel that Python code calls. The machine code, with all helpers, is cached on disk."""
+    """Compile a kernel that Python code calls.
+
+    The machine code, with all helpers, is cached on disk if there is a usable cache folder.
+    """
     return _cached(function, {} if PLAIN else pipeline.entry_options(function.__module__))
 
 

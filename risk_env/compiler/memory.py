@@ -1,7 +1,7 @@
 """LLVM code for memory that threads share, and for prefetching.
 
-Each function returns an intrinsic. The atomic intrinsics take an array, int64 (rows, columns), and the row
-and the column of a number.
+Each public function returns an intrinsic. The atomic intrinsics take an array, int64 (rows, columns), and the
+row and the column of a number.
 """
 
 import platform

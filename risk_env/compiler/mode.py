@@ -34,7 +34,7 @@ _REASON = plain_reason(numba.__version__, os.environ.get("RISK_ENV_PLAIN_NUMBA",
 # True: kernels are compiled with Numba's public interface only. The results are the same; kernels are slower.
 PLAIN = bool(_REASON)
 
-# all settings that change compiled code
+# settings that change compiled code
 MODE = (BOUNDS_CHECKED, PLAIN, str(numba.config.OPT))  # type: ignore[attr-defined]
 
 if PLAIN and not JIT_DISABLED:

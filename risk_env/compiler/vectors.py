@@ -1,7 +1,7 @@
-"""LLVM code for vectors, which LLVM compiles for the vector units of the processor.
+"""LLVM code that works on vectors. LLVM compiles this code for the vector units of the processor.
 
-Each function returns an intrinsic that works on several consecutive elements of an array at once. `first` is
-the index of the first element.
+Each public function returns an intrinsic that works on several consecutive elements of an array at once.
+`first` is the index of the first element.
 """
 
 from typing import Any

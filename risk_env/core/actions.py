@@ -146,7 +146,7 @@ def legal_attack_dice(game, rules):
 
 @kernel
 def legal_defence_dice(game, rules):
-    """Add the DICE actions of the defender: one die, or two dice with two or more troops (RULES 3.2.2)."""
+    """Add the DICE actions of the defender: one die and, with two troops or more, two dice (RULES 3.2.2)."""
     dice = (np.uint64(1) << np.uint64(most_defence_dice(game))) - np.uint64(1)
     put_block(game.legal, int64(rules.dice_0), dice)
 

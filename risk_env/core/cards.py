@@ -151,8 +151,8 @@ def set_troops_due(rules, number):
 def fixed_worth(infantry, cavalry, artillery):
     """Return the number of troops for a fixed set, given the number of cards of each symbol (RULES 5.2).
 
-    With two cards of one symbol, a wild card stands for a third card of this symbol. In all other sets, wild
-    cards make one card of each symbol, which gives the most troops.
+    With two cards of one symbol, a wild card stands for a third card of this symbol. In all other sets with
+    wild cards, the wild cards make one card of each symbol, which gives the most troops.
     """
     if infantry > 1:
         return THREE_INFANTRY
@@ -174,7 +174,7 @@ def picked_worth(game, board, rules):
 
 @kernel
 def can_trade(game, board, rules, seat):
-    """Return True if the hand of `seat` has a set or, with the star deck, two stars (RULES 5.1, 9.4)."""
+    """Return True if `seat` has a set or, with the star deck, two stars or more (RULES 5.1, 9.4)."""
     if rules.deck == Deck.STAR:
         return stars_in(game.hand[seat], board) >= MIN_STARS
     return holds_set(game, board, seat)

@@ -69,7 +69,7 @@ def any_of(game, words):
 def roll(game, attack_dice, defence_dice):
     """Roll the dice of both sides into `game.rolled`.
 
-    One random number decides all dice. Its base-6 digits are the faces.
+    One random number decides all dice. The base-6 digits of the number determine the faces.
     """
     outcome = below(game, OUTCOMES[attack_dice + defence_dice])
     rest = write_dice(game.rolled[0], attack_dice, outcome)

@@ -328,7 +328,7 @@ def end_battle(game):
 def capture(game, rules):
     """Capture the attacked territory (RULES 3.2.5, 3.3.1).
 
-    One troop for each attack die moves in. The loser is eliminated if the loser holds no territory.
+    One troop for each chosen attack die moves in. A seat that has lost its last territory is eliminated.
     """
     source, target = int64(game.source), int64(game.target)
     moving = int64(game.chosen_dice[ATTACKER])

@@ -139,7 +139,7 @@ def hand_explains_decision(game, board, rules, seat):
 def redraw_missions(game, board, rules, seat):
     """Deal new missions to the other seats (RULES 8.1, 8.2).
 
-    No new mission is already fulfilled, except after MISSION_TRIES deals that all contained such a mission.
+    No living seat has fulfilled its new mission, except after MISSION_TRIES deals that all failed.
     """
     for _ in range(MISSION_TRIES):
         pile = mission_pile(board, rules) & ~bit(int(game.mission[seat]))

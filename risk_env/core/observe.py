@@ -5,8 +5,7 @@
 
 Players are counted from the observing seat: player 0 is the seat itself, player 1 the next seat clockwise.
 `encode_count` encodes counts. `TERRITORY_COLUMNS`, `GLOBAL_BLOCKS` and `CONTINENT_COLUMNS` define the
-columns. The column numbers below, the tables of docs/observation.md and the tests are computed from these
-constants.
+columns. The column numbers below and the tables of docs/observation.md are computed from these constants.
 """
 
 from collections import namedtuple
@@ -61,16 +60,16 @@ TERRITORY_COLUMNS = (
     ("troops_neutral", "troops if the neutral army holds the territory, otherwise 0 (count)"),
     ("source", "1: source of the current attack or move"),
     ("target", "1: target of the current attack, move or draft"),
-    ("own_card", "1: the territory's card is in the seat's hand; 2: this card is also picked for a set"),
+    ("own_card", "1: the territory's card is in the seat's hand; 2: this card is also picked for a trade"),
     ("known_card", "1 + player who holds the territory's card, if a re-roll has shown the card; otherwise 0"),
     ("discarded", "1: the territory's card is on the discard pile"),
     ("city", "1: the territory has a city"),
-    ("headquarters_of", "1 + player whose capital, or public or own headquarters, is here; otherwise 0"),
+    ("headquarters_of", "1 + player whose capital, or headquarters known to the seat, is here; otherwise 0"),
     ("airfield", "1 + player whose airfield is here, otherwise 0"),
     ("taken", "1: captured this turn by the player whose turn it is (star deck only)"),
 )
 GLOBAL_BLOCKS = (
-    ("phase", int(Phase.OVER), "one-hot: the phase; all 0 when the game is over"),
+    ("phase", int(Phase.OVER), "one-hot: the phase; all 0 when the game is over or a chance event is next"),
     ("turn", MAX_SEATS, "one-hot: the player whose turn it is"),
     ("alive", MAX_SEATS, "1: the player is not eliminated"),
     ("territories", MAX_SEATS, "territories of each player (count)"),
@@ -87,7 +86,7 @@ GLOBAL_BLOCKS = (
     ),
     ("own_wilds", 1, "number of wild cards in the seat's hand"),
     ("own_stars", 1, "stars on the cards in the seat's hand (count), star deck only"),
-    ("picked", 1, "number of cards picked for a set"),
+    ("picked", 1, "number of cards picked for a trade"),
     ("next_set", 1, "troops for the next set (count), symbol deck only"),
     ("deck", 1, "cards in the deck (count)"),
     ("draft_left", 1, "troops still to be placed in the draft (count)"),
@@ -96,8 +95,8 @@ GLOBAL_BLOCKS = (
     ("battles_left", 1, "remaining rolls of this turn (count), 127 without a limit"),
     ("round", 1, "number of the round (count)"),
     ("rounds_left", 1, "rounds until truncation (count), 127 without a limit"),
-    ("starter", 1, "1 + player who took the first turn"),
-    ("attack_dice", 1, "number of dice that the attacker chose (in DEFEND)"),
+    ("starter", 1, "1 + player who has the first turn of the game"),
+    ("attack_dice", 1, "number of the attacker's dice, without extra dice (in DEFEND)"),
     ("own_faces", 3, "the attacker's dice, highest first (in REROLL and COMMANDER)"),
     ("other_faces", 2, "the defender's dice, highest first (in REROLL and COMMANDER)"),
     ("captured", 1, "1: a territory was captured this turn"),

@@ -1,12 +1,12 @@
-"""Odds of a battle: one roll, or a blitz.
+"""Odds of one roll, and of a blitz.
 
 `attackers` is the number of all troops on the attacking territory, including the troop that has to stay.
 Three dice therefore need four attackers. Tables in books that count "attacking armies" mean `attackers - 1`.
 `defenders` is the number of troops on the attacked territory.
 
-A battle is a blitz (RULES 3.2.4). Both sides roll as many dice as possible (RULES 3.2.2) until the
-territory falls or one attacker is left. After a capture, the number of attackers left counts the attacker's
-troops on both territories.
+In a blitz (RULES 3.2.4), both sides roll as many dice as possible (RULES 3.2.2) until the territory falls or
+one attacker is left. After a capture, the number of attackers left counts the attacker's troops on both
+territories.
 
 Python code calls `roll_outcomes`, `battle_odds` and `win_probability`. A compiled bot passes the array from
 `odds_table` to its kernels, which call `win_chance`, `left_after` and `defenders_after`. Results within the

@@ -194,7 +194,7 @@ def claim_territory(game, territory, army):
 
 @kernel
 def place_at_random(game, rules):
-    """Place the remaining troops of each army on random territories of its own with room (RULES 4.3)."""
+    """Place the remaining troops of each army on random territories of the army with room (RULES 4.3)."""
     for army in range(rules.num_armies):
         while game.to_place[army] > 0:
             for w in range(len(game.reach)):
@@ -301,7 +301,7 @@ def claim(game, board, rules, territory):
 def deploy(game, board, rules, territory):
     """Place one troop on a territory of the seat to act (RULES 4.3, 6.1).
 
-    With a neutral army, a seat places two troops in a row.
+    With a neutral army, a seat places two troops in a row, or a single last troop.
     """
     seat = int64(game.turn)
     add_troops(game, territory, 1)

@@ -199,7 +199,7 @@ def apply_fortify(game, board, rules, action):
 
 @kernel
 def apply_setup_or_variant(game, board, rules, action):
-    """Play an action of the set-up, the bonus of a traded set, an airfield or an objective."""
+    """Play an action of a set-up phase, or of BONUS, AIRFIELD or OBJECTIVE."""
     phase = game.phase
     if phase == Phase.CLAIM or phase == Phase.CAPITAL:
         claim(game, board, rules, action)

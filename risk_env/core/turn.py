@@ -216,8 +216,8 @@ def draw_due_card(game, board, rules):
 def end_turn(game, board, rules):
     """End the game if the player wins by objectives, otherwise pass the turn on (RULES 9.7, 11.2).
 
-    The next living seat gets the turn. A round ends when the turn passes the seat of the starter. After the
-    last round, the game is truncated.
+    The next living seat gets the turn. A round ends when the turn reaches or skips the seat of the starter.
+    After the last round, the game is truncated.
     """
     if objectives_won(game, rules, int64(game.turn)):
         end_game(game, int64(game.turn))

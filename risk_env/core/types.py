@@ -64,9 +64,9 @@ OccupiedBonus = IntEnum("OccupiedBonus", "ONCE_A_TURN ONCE_A_SET", start=0)
 Fortify = IntEnum("Fortify", "ADJACENT CONNECTED FREE", start=0)
 DefenderDice = IntEnum("DefenderDice", "CHOICE MAX", start=0)
 Attack = IntEnum("Attack", "CHOICE MAX BLITZ", start=0)
-# Placement: the source of cities and objectives. NONE is the option's value None.
+# Placement: the source of cities and Objectives. NONE is the option's value None.
 Placement = IntEnum("Placement", "NONE FIXED RANDOM", start=0)
-# Trade: the reason for a trade: a free choice, owed at the start of the turn, or owed after an elimination.
+# Trade: the reason for a trade. OWED: owed at the start of the turn. ELIMINATION: owed after an elimination.
 Trade = IntEnum("Trade", "FREE OWED ELIMINATION", start=0)
 Symbol = IntEnum("Symbol", "INFANTRY CAVALRY ARTILLERY", start=0)
 Mission = IntEnum("Mission", "CONTINENTS TERRITORIES DESTROY", start=0)  # kinds of mission

@@ -1,4 +1,4 @@
-"""Incremental observations of a batch: only columns that have changed are written again.
+"""Incremental observations of a batch: most columns that have not changed are not written again.
 
 One action changes little of an observation, and a batch keeps its observations. A *view cache*
 (`view_cache_dtype`) contains the facts from which an observation was written. The kernels compare these facts

@@ -59,7 +59,7 @@ class Flow(NamedTuple):
 
     actions: Any  # int64 (N,): next action to play, or NO_ACTION
     states: Any  # int8 (N,): RUNNING, OVER, STOPPED, or REFUSED: the action is not legal, and was not played
-    stopped: Any  # int64 (N,): lanes that have stopped
+    stopped: Any  # int64 (N,): lanes that are no longer RUNNING
     left: Any  # int64 (N,): running lanes in which a player, not the caller, acts next
 
 
@@ -67,9 +67,9 @@ class Flow(NamedTuple):
 def play_on(records, results, seats, stops, tally, flow, lanes, is_first, most):
     """Play the actions in `flow.actions`, then the actions of compiled bots, in each of the lanes.
 
-    Play in a lane ends when another player must act, when the lane stops, or after `most` actions. Results
-    accumulate in `results`, which a call with `is_first` clears first. Return three counts: lanes in
-    `flow.stopped`, lanes in `flow.left`, and processor cycles of the call (0 if cycles are not counted).
+    Play in a lane ends when another player must act, when the lane is no longer RUNNING, or after `most`
+    actions. Results accumulate in `results`, which a call with `is_first` clears first. Return three counts:
+    lanes in `flow.stopped`, lanes in `flow.left`, and processor cycles of the call (0: not counted).
 
     The kernel checks the `seats` and `stops` of all lanes first. If a lane is invalid, the kernel plays no
     action and returns UNFIT, the lane and 0.

@@ -24,14 +24,14 @@ class Frames:
 
     After every change of the game, call `watch` with the record and the new events (`events.GameLog`). A
     frame is the pair `(changes, events)`. `start` is the state of the first frame, and `last` the state of
-    the last frame. A state contains the JSON form of the `PublicState`, and `income` (P,). The states for a
-    seat also contain the seat's `hand`, `mission` and `own_headquarters`.
+    the last frame. A state contains `income` (P,), and the JSON form of the `PublicState` without `schema` and
+    `num_players`. The states for a seat also contain the seat's `hand`, `mission` and `own_headquarters`.
     """
 
     def __init__(self, tables: Tables, seat: int = NOBODY, evaluate: Evaluate | None = None) -> None:
         self.start: Facts = {}
         self.frames: list[tuple[Facts, list[Facts]]] = []
-        # index of a frame, and the win probability of each seat; one entry per turn
+        # index of a frame, and the win probability of each seat: for the first frame, each turn and the end
         self.chances: list[tuple[int, list[float]]] = []
         self._tables, self._seat, self._evaluate = tables, seat, evaluate
         self._scratch = tables.new_games(1)

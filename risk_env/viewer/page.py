@@ -1,7 +1,7 @@
 """Pages of the viewer: single HTML documents with style, modules and data.
 
-The modules are the files of `static/`. A page imports the module NAME as `risk/NAME`. An import map gives the
-address of NAME: a `data:` URL in a single file, or the address of the file on a server.
+The modules (MODULES) are files in `static/`. A page imports the module NAME as `risk/NAME`. An import map
+gives the address of NAME: a `data:` URL in a single file, or the address of the file on a server.
 """
 
 import base64

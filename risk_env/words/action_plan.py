@@ -233,8 +233,8 @@ class ActionPlan:
         """Take an answer for the current decision.
 
         `answer` is a text, or a list of texts and action numbers. The answer must contain a legal action for
-        the current decision, or a standing order. Later steps are checked at later decisions. Raises
-        ValueError for any other answer. The seat then needs a new answer.
+        the current decision, or a standing order. Raises ValueError for any other answer. Later steps are
+        checked at later decisions.
         """
         done = Step(NUMBER, str(game.tables.space.done))
         steps = [Step(DONE) if step == done else step for step in read_plan(answer, game.board)]
@@ -290,9 +290,10 @@ class ActionPlan:
             return None
 
     def account(self, game: Any) -> str:
-        """Return a few lines: the actions played since the last answer, and the reason why the plan stopped.
+        """Return lines about the actions played since the last answer, and the reason why the plan stopped.
 
-        The result is "" if no action was played and the plan has not stopped.
+        The lines also contain the results of attacks, and the steps that were not played. The result is "" if
+        no action was played and the plan has not stopped.
         """
         if not self._played and not self.stopped:
             return ""

@@ -1,7 +1,7 @@
 """A seat's report: the situation, the decision and the legal actions in words, for a text reader.
 
-`write_report` reads public facts and the facts that only the seat knows. `read_report` returns the public
-facts of a report. Seats are called P0, P1, ..., and `you`. docs/llm.md describes the lines.
+`write_report` reads public facts and the facts that only the seat knows. `read_report` returns public facts
+from a report. Seats are called P0, P1, ..., and `you`. docs/llm.md describes the lines.
 """
 
 import re
@@ -49,7 +49,7 @@ class Style(NamedTuple):
 
     attacks: int  # maximum number of attacks with odds, the likeliest first
     threats: int  # maximum number of the reader's territories under threat
-    names: int  # maximum number of names in a list of conquests or choices
+    names: int  # maximum number of territories in a list of conquests, losses or choices
     has_borders: bool  # True if the report lists the borders of the whole map
     has_help: bool  # True if the report explains how to answer
 
@@ -224,7 +224,7 @@ class _Report:
             picked = [self.board.names_in_text[t] for t in self.state.picked] + [
                 WILD
             ] * self.state.picked_wilds
-            lines.append(f"Laid out for a set: {', '.join(picked)}")
+            lines.append(f"Laid out for a trade: {', '.join(picked)}")
         if reader.mission is not None:
             names = [self.who(seat) for seat in range(self.state.num_players)]
             lines.append(f"Your mission: {mission_in_words(reader.mission, self.board, names, reader.seat)}")
@@ -300,7 +300,7 @@ class _Report:
     def attacks(self) -> list[str]:
         """Return the lines about attacks, with the probability that a blitz takes the territory.
 
-        The attacks are legal now, or will be legal later in this turn.
+        The attacks are legal now, or can become legal later in this turn.
         """
         phase = self.state.phase
         if not self.legal or self.state.turn != self.reader.seat or phase not in SHOWS_ATTACKS:
@@ -432,7 +432,7 @@ _ASKED: dict[Phase, str | Callable[[_Report], str]] = {
         f"{report.place(report.state.target)} is yours; the required minimum of troops has moved in. "
         f"How many more from {report.place(report.state.source)}?"
     ),
-    Phase.OBJECTIVE: "which Objective do you take? It costs the card of this turn",
+    Phase.OBJECTIVE: "which Objective do you take? Without Guaranteed Card, it costs the card of this turn",
     Phase.AIRFIELD: "where do you build the airfield?",
     Phase.FORTIFY_FROM: "where do you move troops from? `done` moves none",
     Phase.FORTIFY_TO: lambda report: f"where do troops of {report.place(report.state.source)} go?",
@@ -515,7 +515,7 @@ _ROUND = re.compile(r"Round (\d+), turn of (\w+), question to (\w+): (\w+)")
 
 
 def read_report(text: str, board: Board) -> dict[str, Any]:
-    """Return the public facts that a report lists, under their names in `PublicState`.
+    """Return public facts from a report, under their names in `PublicState`.
 
     The facts are `num_players`, `round`, `turn`, `seat`, `phase`, `winner`, `draft_left`, lists per seat
     (`alive`, `hand_sizes`) and lists per territory (`owner`, `troops`). With the symbol deck, the facts

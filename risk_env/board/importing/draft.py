@@ -162,7 +162,7 @@ def point(x: str, y: str, what: str, report: Report) -> tuple[float, float] | No
     """
     if _NUMBER.fullmatch(x.strip()) and _NUMBER.fullmatch(y.strip()):
         return float(x), float(y)
-    form = f"decimal numbers with at most {MOST_DIGITS} digits before the point"
+    form = f"decimal numbers with at most {MOST_DIGITS} digits before the decimal point"
     report.problem(f"{what}: {shortened(x)}, {shortened(y)} are not the coordinates of a point ({form})")
     return None
 

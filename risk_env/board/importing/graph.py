@@ -105,7 +105,7 @@ def _rows(values: Mapping[str, Any], kind: str, key: str, report: Report) -> Ite
             if name not in KINDS[kind]:
                 report.problem(f"{place}: unknown key {shortened(name)}", name, KINDS[kind])
         if not table or any(not isinstance(value, str | int | float) for value in table.values()):
-            form = "a string, nor a list or object of strings and numbers"
+            form = "a string, nor a non-empty list or object of strings and numbers"
             report.problem(f"{place}: {shortened(entry)} is neither {form}")
         else:
             yield place, kind, {name: _as_text(value) for name, value in table.items()}

@@ -177,7 +177,7 @@ export class Board {
     ];
   }
 
-  /** Draw the attacks of plans: [{source, target, words}], `words` beside the arrow's middle. */
+  /** Draw the arrows of plans: [{source, target, words}]. `words` are at the middle of the arrow. */
   drawPlans(attacks) {
     this.plans.replaceChildren(
       ...attacks.flatMap(({ source, target }) => this.arrow(source, target, PLAN)),
@@ -324,7 +324,7 @@ const STROKES = [
   ["M-2 8L2 12M-1 -1L11 11M8 -2L12 2"],
 ];
 
-/** Return a pattern for every seat, which distinguishes seats without colours. */
+/** Return a pattern for every seat. The patterns distinguish seats without colours. */
 export function textures(seats, prefix = "texture") {
   return Array.from({ length: seats }, (_, seat) => {
     const marks = STROKES[seat % STROKES.length].map((d) =>

@@ -1,4 +1,4 @@
-// Elements: the only functions with which the viewer writes a page. Texts are text nodes, never markup.
+// Functions that make and change the elements of a page. Texts become text nodes, never markup.
 
 const SVG = "http://www.w3.org/2000/svg";
 

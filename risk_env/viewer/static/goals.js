@@ -1,4 +1,4 @@
-// The panel of goals: the goal of the game, the viewer's progress, holders of continents, and a legend.
+// The panel of goals: the goal of the game, the viewer's progress, Objectives, continents, and a legend.
 
 import { element, svg } from "risk/dom";
 import { badge } from "risk/panels";
@@ -6,10 +6,10 @@ import { badge } from "risk/panels";
 const NOT_IN_PLAY = -2; // holder of an Objective that is not in play
 /** Signs on the map, with their meaning, by the field of the state that lists their territories. */
 export const SIGNS = {
-  cities: ["city", "City: counts for Objectives"],
+  cities: ["city", "City: counts for drafts and Objectives"],
   capitals: ["capital", "Capital of a player"],
   headquarters: ["headquarters", "Headquarters of a player"],
-  airfields: ["airfield", "Airfield: adds 1 to the highest die nearby"],
+  airfields: ["airfield", "Airfield: adds 1 to the owner's highest die nearby"],
 };
 
 export class Goals {

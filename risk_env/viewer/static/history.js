@@ -7,7 +7,7 @@ export class History {
     this.frames = [];
     this.turns = []; // frames in which a turn begins
     this.rounds = []; // frames in which a round begins
-    this.samples = []; // {frame, round, territories, troops, income} at every turn
+    this.samples = []; // {frame, round, territories, troops, income} at the start, every turn and the end
     this.kept = [];
     this.last = structuredClone(start);
     frames.forEach((frame) => this.add(frame));
@@ -43,7 +43,10 @@ export class History {
     return this.frames[number].events;
   }
 
-  /** Return the nearest of `frames` before (`step` -1) or after (1) a frame, or the first or last frame. */
+  /**
+   * Return the nearest of `frames` before (`step` -1) or after (`step` 1) frame `number`. If there is none,
+   * return the first or the last frame of the game.
+   */
   next(frames, number, step) {
     if (step > 0) return frames.find((frame) => frame > number) ?? this.length - 1;
     return frames.findLast((frame) => frame < number) ?? 0;

@@ -34,7 +34,7 @@ export class EventList {
     this.sheet.style.height = `${this.rows.length * ROW}px`;
   }
 
-  /** Mark the last row up to and including a frame, and scroll to this row. */
+  /** Mark the last row of this frame or of an earlier frame, and scroll to this row. */
   show(frame) {
     let [low, high] = [0, this.rows.length];
     while (low < high) {

@@ -32,7 +32,7 @@ function chip(map, seat, players) {
   );
 }
 
-/** Return the patterns that chips use, once per page. */
+/** Return the patterns that chips use. Each page needs the patterns once. */
 export function chipTextures(map) {
   return svg(
     "svg",
@@ -89,7 +89,7 @@ export class Players {
     write(row.more, this.more(seat, state, held).join(" · "));
   }
 
-  /** Return continents, Objectives and Rewards, and known hidden facts: all hands on an analysis board. */
+  /** Return the continents, Objectives and Rewards of a seat, and the seat's mission and hand if known. */
   more(seat, state, held) {
     const { map, words } = this;
     const own = new Set(held);

@@ -61,7 +61,7 @@ export class Replay {
     this.review.point(this.frame);
   }
 
-  /** Add frames of a running game. A page at the last frame moves on to the new last frame. */
+  /** Add frames of a running game. A page at the last frame moves to the new last frame. */
   append(frames) {
     const follows = this.frame === this.history.length - 1;
     for (const frame of frames) {
@@ -233,13 +233,13 @@ export class Replay {
   }
 }
 
-/** Return the dice of a frame: the dice of its last roll, or the dice on the table. */
+/** Return the dice of a frame: the dice of the frame's last roll, or else the dice on the table, if any. */
 export function rollOf(state, events) {
   const roll = events.findLast((event) => event.kind === "battle" || event.kind === "roll");
   return roll ?? (state.dice[0].length ? { dice: state.dice } : undefined);
 }
 
-/** Listen to the buttons for the theme and for the list shown. */
+/** Listen to the button for the theme, and to the tabs. */
 export function listenToLooks() {
   byId("theme").addEventListener("click", () => {
     const dark = getComputedStyle(document.documentElement).colorScheme === "dark";

@@ -5,7 +5,7 @@ import { SIGNS } from "risk/goals";
 import { plural } from "risk/words";
 
 export class TextBoard {
-  /** Write the lists into `root`. The lists contain every fact that the map shows. */
+  /** Write the lists into `root`. */
   constructor(root, map, words) {
     Object.assign(this, { map, words });
     this.rows = map.territories.map(() => element("li"));

@@ -1,6 +1,6 @@
-// Events in words: a sentence for every event (docs/public.md).
+// Events in words (docs/public.md).
 
-// Kinds of events without a sentence. Other events describe battles and the effects of actions.
+// Kinds of events without a sentence.
 const SILENT = ["action", "roll", "turn", "turn_end"];
 
 export class Words {
@@ -16,7 +16,7 @@ export class Words {
     return this.map.territories[territory];
   }
 
-  /** Return a card's territory, with its symbol or stars. */
+  /** Return a card in words: the territory, and the symbol if the card has one. */
   card(card) {
     if (card === this.map.territories.length) return "wild card";
     const symbol = this.map.symbols?.[card];

@@ -44,7 +44,7 @@ export class Zoom {
     this.show(0, 0, this.map.width);
   }
 
-  /** Show the part of the map at (x, y) with this width, but no area outside the map. */
+  /** Show the part of the map with upper left corner (x, y) and this width, but nothing outside the map. */
   show(x, y, width) {
     this.width = Math.min(Math.max(width, this.map.width / MOST), this.map.width);
     const height = (this.width * this.map.height) / this.map.width;
