@@ -28,7 +28,7 @@ def kernel(function: Callable[..., Any]) -> Any:
 def inlined(function: Callable[..., Any]) -> Any:
     """Compile a small helper that is always inlined.
 
-    Inlining saves the time to pass array arguments, which consist of seven words each.
+    Inlining saves the time to pass array arguments, which consist of at least seven words each.
     """
     options = {} if PLAIN else pipeline.helper_options(function.__module__) | {"forceinline": True}
     return numba.njit(**_OPTIONS, **options)(function)

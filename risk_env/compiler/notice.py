@@ -1,8 +1,8 @@
-"""Reports on stderr about kernels that are being compiled or cannot be cached.
+"""Reports about kernels that are being compiled or cannot be cached.
 
 A compilation takes up to half a minute. Compiled code loads quickly from the cache, without a report. Each
-report is a warning of the logger "risk_env". `logging.getLogger("risk_env").setLevel("ERROR")` switches the
-reports off.
+report is a warning of the logger "risk_env", and goes to stderr by default.
+`logging.getLogger("risk_env").setLevel("ERROR")` switches the reports off.
 """
 
 import logging

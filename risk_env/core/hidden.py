@@ -139,7 +139,8 @@ def hand_explains_decision(game, board, rules, seat):
 def redraw_missions(game, board, rules, seat):
     """Deal new missions to the other seats (RULES 8.1, 8.2).
 
-    No living seat has fulfilled its new mission, except after MISSION_TRIES deals that all failed.
+    The deal is repeated while one of these seats is alive and has already fulfilled its new mission. After
+    MISSION_TRIES deals, the last deal is kept.
     """
     for _ in range(MISSION_TRIES):
         pile = mission_pile(board, rules) & ~bit(int(game.mission[seat]))

@@ -112,10 +112,10 @@ def start_lanes(games, boards, rules, lanes, seeds):
 def step_lanes(records, results, ends, episodes, views, is_full_step, lanes, actions, share):
     """Play legal `actions`, int64 (N,), in `lanes`, and write the results of each seat.
 
-    A full step (`is_full_step`) steps all lanes in order. A full step first checks all actions. If an action
-    is illegal, the kernel does nothing and returns False. A full step also writes the end of
-    a game (`write_final`), begins the next game (with autoreset), and writes the next decision
-    (`write_views`). A full step does this lane by lane, while the lane's game is in the processor's cache.
+    In a full step (`is_full_step`), `lanes` contains all lanes in order. A full step first checks all
+    actions. If an action is illegal, the kernel does nothing and returns False. After each action, a full
+    step writes the end of a game (`write_final`), begins the next game (with autoreset), and writes the next
+    decision (`write_views`). The lane's game is then still in the processor's cache.
 
     Unless `share.thread` is ALONE, other threads make the same call and share the lanes of a full step
     (`work_stealing`). A helper thread then waits in the kernel for further full steps.

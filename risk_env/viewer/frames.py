@@ -24,8 +24,8 @@ class Frames:
 
     After every change of the game, call `watch` with the record and the new events (`events.GameLog`). A
     frame is the pair `(changes, events)`. `start` is the state of the first frame, and `last` the state of
-    the last frame. A state contains `income` (P,), and the JSON form of the `PublicState` without `schema` and
-    `num_players`. The states for a seat also contain the seat's `hand`, `mission` and `own_headquarters`.
+    the last frame. A state contains `income` (P,), and the JSON form of the `PublicState` without `schema`
+    and `num_players`. The states for a seat also contain the seat's `hand`, `mission` and `own_headquarters`.
     """
 
     def __init__(self, tables: Tables, seat: int = NOBODY, evaluate: Evaluate | None = None) -> None:

@@ -14,7 +14,10 @@ MOST = 2  # maximum number of replays side by side
 
 
 class ReplayBoard(AnyWidget):
-    """A board in a notebook. All replays show the turn with the number `turn`, which can be set."""
+    """A board in a notebook. All replays show turn number `turn`, or the end of a shorter game.
+
+    `turn` can be set.
+    """
 
     _esm = static("widget.js")
     pages = List(Unicode()).tag(sync=True)

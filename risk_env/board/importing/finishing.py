@@ -23,10 +23,9 @@ from risk_env.board.names import MAX_NAME, problem_of
 from risk_env.bounded_io import shortened
 from risk_env.core.types import MAX_MISSIONS
 
-# Width of a drawing with a picture, or longer side of a drawing without a picture, in pixels: for a map with
-# as many territories as the classic map, and the limits for other maps.
-WIDTH = 1200
-NARROWEST, WIDEST = 600, 3000
+# Size of a drawing, in pixels: the width with a picture, and the longer side without a picture.
+WIDTH = 1200  # size for a map with as many territories as the classic map
+NARROWEST, WIDEST = 600, 3000  # minimum and maximum size for other maps
 MARGIN = 60  # distance between the centres and the edge of a drawing without a picture, in pixels
 MOST_PIXELS_APART = 10**7  # maximum difference between two coordinates of a file
 MOST_MISSION_TROOPS = 1000

@@ -1,4 +1,4 @@
-// The board as SVG. It is drawn once from the map; later states change only the parts that differ.
+// The board as SVG. The map is drawn once. States change the colours, numbers, signs and arrows.
 
 import { set, svg, write } from "risk/dom";
 

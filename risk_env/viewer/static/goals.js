@@ -77,7 +77,7 @@ export class Goals {
     );
   }
 
-  /** Return the player closest to holding a continent of `size` territories, and the missing territories. */
+  /** Return in words who is closest to holding a continent of `size` territories, and what is missing. */
   near(seat, missing, size) {
     const name = this.words.name(seat);
     if (!missing.length) return `${name} holds it`;
