@@ -8,7 +8,7 @@ amount     17     1 2 3 4 5 6 8 10 12 15 20 25 30 40 50 half all
 card       T + 1  card of territory t; the last number is a wild card
 done       1      stop, or decline
 die        6      a die that shows face 1 ... 6
-objective  12     objective o of the map
+objective  12     Objective o of the map
 
 The block `die` is empty unless the rules have `card_reroll` or `commander`. The block `objective` is empty
 unless the rules have `objectives`.

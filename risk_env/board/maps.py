@@ -186,9 +186,9 @@ class Board:
         return f"{names[0]} does not border {names[1]}"
 
     def territory(self, name: str) -> int:
-        """Return the number of the territory with this name or alias (RULES 1.3). The case is ignored.
+        """Return the number of the territory with this name or alias (RULES 1.3).
 
-        Raises MapError if the map has no such territory.
+        The case of letters is ignored. Raises MapError if the map has no such territory.
         """
         number = self._by_key.get(key_of(name))
         if number is None:

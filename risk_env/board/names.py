@@ -63,7 +63,10 @@ def read_arrows(text: str) -> str:
 
 
 def key_of(name: str) -> str:
-    """Return a key that is the same for all spellings of a name: in any case, with or without quotes."""
+    """Return a key that is the same for all spellings of a name.
+
+    Spellings differ in upper and lower case, and in double quotes around the name.
+    """
     return composed(name).strip().strip(QUOTE).casefold()
 
 

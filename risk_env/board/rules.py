@@ -164,7 +164,7 @@ class Change(NamedTuple):
     """Change of one option by a profile.
 
     If a preset gives `option` the value `usual`, the profile replaces `usual` with the first of `values` that
-    the other options allow.
+    the other options allow. Options that the caller sets are not changed.
     """
 
     option: str
@@ -456,10 +456,10 @@ def suggestion(name: Any, names: Iterable[str]) -> str:
 def check_rules(rules: Rules, board: Any) -> None:
     """Raise ValueError unless the rules can be played on this map.
 
-    `board` is a `Board`. It must have the deck, missions, Objectives, cities and start chart that the game
-    needs. It must also have room for all starting troops: at least one on every territory (RULES 4.3, 13),
-    and at most `max_troops` (RULES 10.3). The error names the option, the value of the option, and what the
-    map lacks.
+    `board` is a `Board`. The map must have the deck, missions, Objectives, cities and start chart that the
+    game needs. The map must also have room for all starting troops: at least one on every territory (RULES
+    4.3, 13), and at most `max_troops` (RULES 10.3). The error names the option, the value of the option, and
+    the requirement that is not met.
     """
     _check_deck(rules, board)
     _check_missions(rules, board)

@@ -33,7 +33,7 @@ BLITZ_DICE = 2  # a blitz needs three troops, and three troops allow two dice (R
 def write_legal(game, board, rules):
     """Write the legal actions of the current phase into `game.legal`.
 
-    The mask is empty when the game is over.
+    The mask is empty when the game is over or a chance event is next.
     """
     clear(game.legal)
     phase = game.phase

@@ -1,6 +1,6 @@
 """Victory conditions and places (RULES 6.3, 7.3, 8.2, 9.5-9.7, 11).
 
-A game is won by domination, headquarters, missions or objectives.
+A game is won by domination, headquarters, missions or Objectives.
 """
 
 from numpy import int64
@@ -177,7 +177,7 @@ def continent_taken(game, board, seat):
 
 @kernel
 def goal_met(game, board, rules, seat, objective):
-    """Return True if `seat` meets an objective in the current position (RULES 9.6)."""
+    """Return True if `seat` meets an Objective in the current position (RULES 9.6)."""
     kind = board.goal_kind[objective]
     count = int64(board.goal_count[objective])
     if kind == Goal.CONTINENT:
@@ -199,7 +199,7 @@ def goal_met(game, board, rules, seat, objective):
 
 @kernel
 def objectives_met(game, board, rules):
-    """Return the face-up objectives that the current player may take, as bits (RULES 9.5)."""
+    """Return the face-up Objectives that the current player may take, as bits (RULES 9.5)."""
     met = ZERO
     for objective in range(NUM_OBJECTIVES):
         face_up = game.objective[objective] == Held.FACE_UP
@@ -212,7 +212,7 @@ def objectives_met(game, board, rules):
 def objectives_won(game, rules, seat):
     """Return True if `seat` wins at the end of its turn (RULES 9.7).
 
-    The seat needs three objectives and its own capital.
+    The seat needs three Objectives and its own capital.
     """
     if rules.victory != Victory.OBJECTIVES or not controls(game, seat, int64(game.capital[seat])):
         return False

@@ -39,7 +39,7 @@ def next_to(places, chunks, board, w):
 def spread(game, board, territory):
     """Fill `game.reach` with the player's territories to which a path leads from `territory` (RULES 3.4).
 
-    The player holds all territories of the path, and each is adjacent to the territory before it.
+    The player holds all territories of the path, and a border leads from each territory to the next.
     `game.reach` includes `territory`.
     """
     own = game.owned[game.turn]

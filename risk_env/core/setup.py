@@ -1,4 +1,4 @@
-"""Set-up: starter, missions, cities, objectives, territories, cards (RULES 4, 6.1, 7.1, 9, 11.4)."""
+"""Set-up: starter, missions, cities, Objectives, territories, cards (RULES 4, 6.1, 7.1, 9, 11.4)."""
 
 from numpy import int64
 
@@ -21,7 +21,7 @@ from risk_env.core.types import (
 )
 
 NEUTRAL_IN_A_ROW = 2  # troops that a seat places in a row in a game with a neutral army (RULES 6.1)
-DRAWN_OBJECTIVES = 4  # number of minor objectives, and of major objectives, that are drawn (RULES 9.3)
+DRAWN_OBJECTIVES = 4  # number of minor Objectives, and of major Objectives, that are drawn (RULES 9.3)
 
 
 @kernel
@@ -99,10 +99,10 @@ def place_cities(game, board, rules):
 
 @kernel
 def lay_out_objectives(game, board, rules):
-    """Lay out the objectives (RULES 9.1, 9.3).
+    """Lay out the Objectives (RULES 9.1, 9.3).
 
-    With fixed objectives, the objectives are those of Basic Training. With random objectives, four minor and
-    four major objectives are drawn. Each of these gets a Reward if the game has Rewards.
+    Fixed Objectives are the Objectives of Basic Training. With random Objectives, four minor and four major
+    Objectives are drawn. Each of these gets a Reward if the game has Rewards.
     """
     if rules.objectives == Placement.FIXED:
         for objective in range(board.num_objectives):
@@ -115,9 +115,9 @@ def lay_out_objectives(game, board, rules):
 
 @kernel
 def draw_objectives(game, board, rules, major, first_reward):
-    """Lay out four minor objectives, or four major objectives if `major` is true (RULES 9.3).
+    """Lay out four minor Objectives, or four major Objectives if `major` is true (RULES 9.3).
 
-    If the game has Rewards, each objective gets one of the four Rewards from `first_reward` on.
+    If the game has Rewards, each Objective gets one of the four Rewards from `first_reward` on.
     """
     pile = ZERO
     for objective in range(board.num_objectives):

@@ -159,7 +159,7 @@ def apply_occupy(game, board, rules, action):
 
 @kernel
 def apply_trade(game, board, rules, action):
-    """Pick a card for a set, or stop trading (RULES 5.3, 9.4)."""
+    """Pick a card for a trade, or stop trading (RULES 5.3, 9.4)."""
     if action != rules.done:
         pick_card(game, board, rules, action - int64(rules.card_0))
     else:

@@ -119,7 +119,7 @@ def end_attacks(game, board, rules):
 
 @kernel
 def take_objective(game, board, rules, objective):
-    """Take an objective that is met, with its Reward (RULES 9.5, 9.8)."""
+    """Take an Objective that is met, with its Reward (RULES 9.5, 9.8)."""
     game.objective[objective] = game.turn
     game.objective_taken = True
     reward = int64(game.objective_reward[objective])
@@ -214,7 +214,7 @@ def draw_due_card(game, board, rules):
 
 @kernel
 def end_turn(game, board, rules):
-    """End the game if the player wins by objectives, otherwise pass the turn on (RULES 9.7, 11.2).
+    """End the game if the player wins by Objectives, otherwise pass the turn on (RULES 9.7, 11.2).
 
     The next living seat gets the turn. A round ends when the turn reaches or skips the seat of the starter.
     After the last round, the game is truncated.

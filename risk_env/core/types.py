@@ -70,7 +70,7 @@ Placement = IntEnum("Placement", "NONE FIXED RANDOM", start=0)
 Trade = IntEnum("Trade", "FREE OWED ELIMINATION", start=0)
 Symbol = IntEnum("Symbol", "INFANTRY CAVALRY ARTILLERY", start=0)
 Mission = IntEnum("Mission", "CONTINENTS TERRITORIES DESTROY", start=0)  # kinds of mission
-Goal = IntEnum(  # kinds of objective (RULES 9.6)
+Goal = IntEnum(  # kinds of Objective (RULES 9.6)
     "Goal",
     "CONTINENT CITIES ENEMY_CAPITALS CITIES_IN_TURN TERRITORIES_IN_TURN TERRITORIES CONTINENTS "
     "CONTINENT_IN_TURN",
@@ -82,7 +82,7 @@ Reward = IntEnum(  # RULES 9.8: four minor Rewards, four major Rewards
     "MAJOR_AIRFIELD ATTACK_DIE DEFENSE_DIE TWO_TROOPS",
     start=0,
 )
-Held = IntEnum("Held", "NOT_IN_PLAY FACE_UP", start=-2)  # state of an objective that no seat holds
+Held = IntEnum("Held", "NOT_IN_PLAY FACE_UP", start=-2)  # state of an Objective that no seat holds
 
 # Options of RULES 13 with words as values: the names above in lower case.
 OPTION_VALUES: dict[str, type[IntEnum]] = {

@@ -91,7 +91,7 @@ def any_legal(game):
 
 @entry_point
 def write_seeds(seed, lanes, episodes, seeds):
-    """Write the seed `mix(seed, lane, episode)` of each lane's game into `seeds`, uint64 (N,)."""
+    """Write the seed `mix(seed, lane, episode)` of the game in each of `lanes` into `seeds`, uint64 (N,)."""
     for k in range(len(lanes)):
         write_seed(seed, lanes[k], episodes, seeds)
 

@@ -65,7 +65,7 @@ class Flow(NamedTuple):
 
 @entry_point
 def play_on(records, results, seats, stops, tally, flow, lanes, is_first, most):
-    """Play the actions in `flow.actions`, then the actions of compiled bots, in each of the lanes.
+    """Play the actions in `flow.actions`, then the actions of compiled bots, in each of `lanes`.
 
     Play in a lane ends when another player must act, when the lane is no longer RUNNING, or after `most`
     actions. Results accumulate in `results`, which a call with `is_first` clears first. Return three counts:

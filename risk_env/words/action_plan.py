@@ -311,7 +311,7 @@ class ActionPlan:
         return "\n".join(lines)
 
     def report(self) -> dict[str, Any]:
-        """Return `account` as a dict: actions played, reason for stopping, number of steps left."""
+        """Return a dict of the actions played, the reason for stopping, and the number of steps left."""
         left = sum(not step.only for step in self._unplayed)
         return {
             "played": [action for _, action in self._played],
