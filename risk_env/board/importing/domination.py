@@ -1,4 +1,4 @@
-"""Maps of Domination: a `.map` file with sections, and a `.cards` file with cards and missions.
+"""Maps of Domination: a `.map` file and, optionally, a `.cards` file with cards and missions.
 
 ```
 [continents]            NAME BONUS [COLOUR]
@@ -8,7 +8,9 @@
 [missions]              PLAYER COUNTRIES TROOPS CONTINENT CONTINENT CONTINENT WORDS
 ```
 CONTINENT is the number of a continent, from 1; 0 stands for no continent. In a mission, `*` stands for a
-continent of the player's choice. ID is the ID of a country. An underscore in a name stands for a space.
+continent of the player's choice. PLAYER is the number of the player to destroy (0: none). COUNTRIES is the
+number of countries to hold (0: none), each with at least TROOPS troops. ID is the ID of a country. An
+underscore in a name stands for a space.
 """
 
 from risk_env.board.importing.draft import (

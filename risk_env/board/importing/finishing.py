@@ -149,7 +149,10 @@ def _finish_borders(draft: MapDraft, report: Report) -> None:
 
 
 def _check_reach(names: list[str], draft: MapDraft, hint: str, report: Report) -> None:
-    """Report territories that the first territory does not reach, or that do not reach it."""
+    """Report territories that the first territory does not reach.
+
+    Also report territories that do not reach the first territory.
+    """
     first = shortened(names[0])
     not_reached, not_reaching = (
         _listed([names[t] for t in apart]) for apart in unreachable(len(names), draft.borders)
