@@ -31,10 +31,10 @@ def read_npz(path: str | Path, most: int, kinds: str) -> dict[str, Array]:
 
 
 def _read_array(data: bytes, kinds: str) -> Array:
-    """Return the array in the bytes of a .npy file. The size is checked before any memory is allocated.
+    """Return the array in the bytes of a .npy file. The size is checked before the array is allocated.
 
     `kinds` are the letters of the allowed dtypes. Raises ValueError for other dtypes, and for bytes that are
-    not a .npy file of format 1.0.
+    not a valid .npy file of format 1.0.
     """
     file = io.BytesIO(data)
     if np.lib.format.read_magic(file) != (1, 0):

@@ -1,9 +1,9 @@
 """The public facts of a game (RULES 2.4, 7.1, 8.1), as an immutable object with a JSON form.
 
-Agents, programs, pictures and browser games read a `PublicState`. Only this module makes a `PublicState`
-from a game's record. A `PublicState` contains no cards in hands, no missions, no secret headquarters, and no
-facts that depend on these. A decision that a seat has only because of its hand is visible to that seat alone
-(`seen_by`).
+Agents, programs, pictures and browser games read a `PublicState`. Only this module makes a `PublicState` from
+a game's record. A `PublicState` contains no hidden cards, no missions, no secret headquarters, and no facts
+that depend on these. Only the deciding seat sees the cards that it picks, and a decision that it has only
+because of its hand (`seen_by`).
 """
 
 import math

@@ -1,7 +1,7 @@
 """Gymnasium: the environment `risk_env/Risk-v0` for one seat of a game.
 
 Opponents inside the environment play the other seats. `gymnasium.make_vec` makes a vector environment that
-plays all lanes in compiled code. `import risk_env` registers both environments.
+plays many games at once. `import risk_env` registers both environments.
 `gymnasium.make("risk_env:risk_env/Risk-v0")` needs no import.
 """
 
@@ -93,7 +93,7 @@ class RiskEnv(gymnasium.Env[Any, np.int64]):
     are the start positions of games. docs/gymnasium.md describes all arguments.
 
     Observations are float32 (D,), or a dict with `observation="structured"`. `info["action_mask"]`, int8
-    (n,), marks the legal actions. `info["seat"]` is the learner's seat. At the end of a game, info also
+    (n,), marks the legal actions. `info["seat"]` is the learner's seat. At the end of an episode, info also
     contains "winner", "placement", "rounds" and "seed".
 
     `reset(seed=s)` begins the game of `Game(seed=s)`. A reset without a seed begins the next game of the
@@ -295,10 +295,10 @@ class RiskVectorEnv(VectorEnv[Any, Any, Any]):
     def step(self, actions: Any) -> tuple[Any, Array, Array, Array, dict[str, Any]]:
         """Play the learners' actions, int (N,), then let all other seats play.
 
-        Each lane stops when the learner of the lane must act. Returns the observations, rewards float64 (N,),
-        terminated and truncated bool (N,), and the info. Raises IllegalAction for an illegal action, unless
-        `illegal_action` is "random". With `AutoresetMode.DISABLED`, raises ResetNeeded if the game of a lane
-        has ended.
+        Each lane stops when the learner must act or the episode ends. Returns the observations, rewards
+        float64 (N,), terminated and truncated bool (N,), and the info. Raises IllegalAction for an illegal
+        action, unless `illegal_action` is "random". With `AutoresetMode.DISABLED`, raises ResetNeeded if the
+        game of a lane has ended.
         """
         lanes = self.lanes
         self._step_lanes(np.asarray(actions))

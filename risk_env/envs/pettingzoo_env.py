@@ -1,8 +1,8 @@
 """PettingZoo: an AEC environment for every preset, with one agent for each seat (docs/pettingzoo.md).
 
 `env` is `raw_env` in the wrapper of PettingZoo that detects calls in the wrong order. In both environments,
-an illegal action raises IllegalAction and changes nothing. Arrays, dicts and lists that `env` returns are
-copies.
+an illegal action raises IllegalAction and changes nothing. Dicts and lists that `env` returns are copies. The
+masks in `infos` are read-only.
 """
 
 from __future__ import annotations

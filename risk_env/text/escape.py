@@ -2,8 +2,8 @@
 
 Examples are names of agents, players, maps and files, and error messages. Anybody who writes a bot, a map or
 a file can choose such words. `for_terminal` makes words safe for a terminal. In a Rich table, use
-`rich.text.Text(for_terminal(words))`, which ignores markup. The other functions are for pictures, HTML pages
-and spreadsheets.
+`rich.text.Text(for_terminal(words))`, which ignores markup. Other functions are for labels, figures, HTML
+pages and spreadsheets.
 """
 
 import html
