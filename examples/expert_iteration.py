@@ -5,9 +5,9 @@
 
 The search tries the likeliest actions of the network in copies of the game, in which hidden cards and future
 dice are redrawn. In each copy, the compiled bot `grower` plays all seats until the next turn of the searching
-seat. The network then estimates the seat's win probability. The values change the network's scores of the
-actions. The search plays the action with the highest new score. No tree is built, because dice make nearly
-every position new (docs/search.md).
+seat or the end of the game. The network then estimates the seat's win probability. The values change the
+network's scores of the actions. The search plays the action with the highest new score. No tree is built,
+because dice make nearly every position new (docs/search.md).
 
 The network begins by imitating `grower`. In each round, the search plays all three seats on the map `tiny`.
 The network then learns the new scores of the actions and the results, from the games of all rounds. A value

@@ -1,6 +1,6 @@
 """A script in place of a language model: it reads only the text of reports, and answers with plans.
 
-python examples/report_reader.py --games 100          # plays duels against `random`, and counts wins
+python examples/report_reader.py --games 100  # plays duels against `random`, and counts wins
 """
 
 from __future__ import annotations

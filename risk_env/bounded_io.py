@@ -155,8 +155,9 @@ def read_zip(content: bytes, most: int, names: Collection[str] | None = None) ->
             if missing:
                 raise ValueError(f"the archive does not contain {', '.join(map(repr, missing))}")
             entries = [archive.getinfo(name) for name in (archive.namelist() if names is None else names)]
-            if sum(entry.file_size for entry in entries) > most:
-                raise ValueError(f"archive too large: at most {most} bytes are allowed when expanded")
+            size = sum(entry.file_size for entry in entries)
+            if size > most:
+                raise ValueError(f"archive too large: {size} bytes when expanded; at most {most} are allowed")
             return {entry.filename: _read_entry(archive, entry) for entry in entries}
     except UNREADABLE as error:
         raise ValueError(f"not a readable zip archive: {error}") from error

@@ -69,7 +69,9 @@ def _check_arguments(parser: argparse.ArgumentParser, arguments: argparse.Namesp
     if arguments.action not in ACTIONS:
         parser.error(f"action={arguments.action}: choose one of {', '.join(ACTIONS)}")
     if (arguments.map is None) != (arguments.action == LIST):
-        parser.error(f"{arguments.action}: {'takes no map' if arguments.map else 'the map is missing'}")
+        parser.error(
+            f"{arguments.action}: {'takes no map' if arguments.map else 'give the name or file of a map'}"
+        )
     if arguments.out is not None and arguments.action not in (DRAW, IMPORT):
         parser.error(f"{arguments.action}: writes no file, so --out is not allowed")
     for option in ("cards", "picture", "mirror", "simplify"):

@@ -1,7 +1,7 @@
 """Match: play one game between agents, compiled bots, policies and the caller.
 
 match = Match("classic", "classic", ["beam", MyAgent(), None], seed=7)
-while match.run() != NOBODY:                     # runs until a seat without a player must act
+while match.run() != NOBODY:  # runs until a seat without a player must act
     match.step(int(match.view().legal_actions[0]))
 print(match.result)
 """

@@ -133,7 +133,7 @@ class RiskEnv(gymnasium.Env[Any, np.int64]):
     def sample(self, seed: int) -> Game:
         """Return a copy of the game for search.
 
-        Facts that the learner does not know and future chance events are drawn from `seed`.
+        `seed` determines future chance events, and all facts that the learner does not know.
         """
         self._check_begun()
         return self.lanes.sample(0, seed)
@@ -261,7 +261,7 @@ class RiskVectorEnv(VectorEnv[Any, Any, Any]):
     def sample(self, lane: int, seed: int) -> Game:
         """Return a copy of a lane's game for search.
 
-        Facts that the learner does not know and future chance events are drawn from `seed`.
+        `seed` determines future chance events, and all facts that the learner does not know.
         """
         return self.lanes.sample(lane, seed)
 

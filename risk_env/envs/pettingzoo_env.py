@@ -143,7 +143,7 @@ class raw_env(pettingzoo.AECEnv[str, Observation, int | None]):
     def sample(self, seed: int) -> Game:
         """Return a copy of the game for search.
 
-        Facts that the selected agent does not know and future chance events are drawn from `seed`.
+        `seed` determines future chance events, and all facts that the selected agent does not know.
         """
         game = self.game
         return game.determinize(self.possible_agents.index(self.agent_selection), seed)

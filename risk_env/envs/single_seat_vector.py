@@ -220,7 +220,7 @@ class SingleSeatVector:
     def sample(self, lane: int, seed: int) -> Game:
         """Return a copy of a lane's game for search.
 
-        Facts that the learner does not know and future chance events are drawn from `seed`.
+        `seed` determines future chance events, and all facts that the learner does not know.
         """
         return self.batch.game(lane).determinize(int(self.seat[lane]), seed)
 

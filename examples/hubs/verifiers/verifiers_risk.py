@@ -68,7 +68,7 @@ class RiskTask(vf.Task[RiskData, RiskState]):
 
     @vf.metric
     async def answers(self, trace: vf.Trace) -> dict[str, float]:
-        """Return the numbers of the model's answers, by kind of answer."""
+        """Return the numbers of answers, of refused answers and of fallbacks."""
         return trace.state.counts
 
     async def validate(self, runtime: vf.Runtime) -> bool:
