@@ -64,8 +64,8 @@ def play_outcomes(
 ) -> Outcomes:
     """Play a legal action, then the outcomes `taken` of chance events, and all forced actions.
 
-    `taken` contains one outcome for each chance event after the action. With `ask_forced`, forced actions
-    count as decisions and are not played. Returns the outcomes of the next chance event, with their
+    `taken` contains the outcomes of the first chance events after the action. With `ask_forced`, forced
+    actions count as decisions and are not played. Returns the outcomes of the next chance event, with their
     probabilities. The list is empty if a decision or the end of the game follows. Raises ValueError if an
     outcome cannot occur, and if there are more outcomes than chance events.
     """

@@ -204,7 +204,7 @@ class Game:
 
     @property
     def alive(self) -> npt.NDArray[np.bool_]:
-        """The seats that are still in the game, bool (P,)."""
+        """True for each seat that is still in the game, bool (P,)."""
         return self._games["death"][0, : self.num_players] == 0
 
     @property

@@ -95,8 +95,8 @@ class GameVector(FixedArrays):
     The arguments are those of `GameBatch` (docs/batch.md).
 
     Game k of lane i has the seed `game_seed(seed, i, k)` (`risk_env.seeds`), for any number of lanes and
-    threads. The results of a lane stay in buffers until the next call for the lane. `GameBatch` steps all
-    lanes together. An `arena.Arena` plays the lanes with its players.
+    threads. The results of a lane stay in buffers until the lane's next step. `GameBatch` steps all lanes
+    together. An `arena.Arena` plays the lanes with its players.
     """
 
     FIXED = frozenset(

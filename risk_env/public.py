@@ -134,7 +134,7 @@ class PublicState:
 _NAMES = tuple(field.name for field in fields(PublicState))
 _ARRAYS = ("owner", "troops", "alive", "hand_sizes", "capitals", "headquarters", "objectives")
 _TUPLES = tuple(field.name for field in fields(PublicState) if field.type == tuple[int, ...])
-_SAME = (  # fields of a record from which public facts of the same name are made
+_SAME = (  # fields of a record that `_reader` reads under the same name
     *(
         "owner",
         "troops",
@@ -245,8 +245,8 @@ def _reader(
 ) -> Callable[[Any], dict[str, Any]]:
     """Return a function that reads one record (a structured array of length 1) in one `struct` call.
 
-    One call is much faster than reading field by field. The function returns a dict of public facts: numbers,
-    lists of the lengths that the map and the rules need, and the bytes of bitsets.
+    One call is much faster than reading field by field. The function returns a dict of values: numbers, lists
+    of the lengths that the map and the rules need, and the bytes of bitsets.
     """
     lengths = dict.fromkeys(("owner", "troops"), num_territories) | {"to_place": num_armies}
     lengths |= dict.fromkeys(("hand", "wilds", "headquarters", "capital", "death"), num_players)
