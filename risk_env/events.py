@@ -503,7 +503,7 @@ _EFFECTS: dict[Phase, Callable[[Step], Iterator[Event]]] = {
 
 
 def _course(before: Any, after: Any) -> list[Event]:
-    """Return events that follow without an action: headquarters revealed, a new turn or round, game over."""
+    """Return events that follow without an action: `reveal`, `turn_end`, `round`, `turn` and `over`."""
     events = []
     if after.headquarters_open and not before.headquarters_open:
         places = after.headquarters[: np.count_nonzero(after.headquarters != NOWHERE)]
@@ -541,7 +541,7 @@ def log_lines(events: Iterable[Event], board: Board) -> list[str]:
 
 
 def _blitz_lines(event: Event) -> list[str]:
-    """Return the log lines of a blitz: the first and the last rolls. Other battles have no such lines."""
+    """Return the log lines of a blitz. Other battles have no such lines."""
     lines = [f"chance: roll {_dice(roll.rolled)}" for roll in event.rolls]
     if left_out := event.number - len(lines) if lines else 0:
         told = zip(event.losses, *(roll.losses for roll in event.rolls), strict=True)

@@ -54,7 +54,7 @@ class SavedGameError(ValueError):
 
 
 class Origin(NamedTuple):
-    """Origin of a game: the numbers that determine its chance, and the text of its first position.
+    """Origin of a game: its seed, lane and episode, and the text of its first position.
 
     `position` is "" for a game that began with the set-up. `position` is None if the origin and the actions
     cannot restore the game. This is the case for loaded games, for games with redrawn hidden facts or chance,

@@ -43,7 +43,7 @@ def new_file(path: Path, may_rename: bool = True) -> Path:
 
 
 def named(fresh: Path, path: Path, may_rename: bool = True) -> Path:
-    """Give the finished file `fresh` the path `path`, and return its new path; never replace a file.
+    """Put the finished file `fresh` at `path`, and return the new path of the file; never replace a file.
 
     If `path` exists, -2, -3, ... is added before the suffix. If `may_rename` is false, FileExistsError is
     raised instead. If the file system has hard links, the file appears under its new name with its whole

@@ -361,7 +361,7 @@ class RiskVectorEnv(VectorEnv[Any, Any, Any]):
         return {**ends, **_marks(ends, self.lanes.ended)}
 
     def render(self) -> tuple[Any, ...] | None:
-        """Return the board of every lane as text or as pixels (see `render_mode`)."""
+        """Return the board of every lane as text or as pixels, or None without a `render_mode`."""
         if self.render_mode is None:
             return None
         return tuple(draw(self.lanes.batch.game(lane), self.render_mode) for lane in range(self.num_envs))

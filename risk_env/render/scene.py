@@ -71,7 +71,7 @@ class Scene(PublicState):
         return [f"{name} [{reward}]" if reward else name for name, reward in named]
 
     def status(self, board: Board) -> str:
-        """Return one line: round, turn, phase and the current battle."""
+        """Return one line: round, turn, phase and the current battle, or the winner."""
         if self.winner >= 0:
             return f"Round {self.round}: {self.name(self.winner)} has won"
         words = [f"Round {self.round}"] if self.round else ["Set-up"]
