@@ -101,8 +101,8 @@ def possible_records(
     """Return the records (k,) to which the chance event that is due can lead, and their probabilities (k,).
 
     With `action`, the event is the re-roll of a die by this action. Without `action`, the event is a roll, a
-    blitz or a card. The result is empty for an action that re-rolls no die. The result is also
-    empty for a blitz if the product of the attacking and the defending troops is above MOST_CELLS.
+    blitz or a card. The result is empty for an action that re-rolls no die. The result is also empty for a
+    blitz if the product of the attacking and the defending troops is above MOST_CELLS.
     """
     if action is None:
         is_large = bool(games["blitz"][0]) and prod(_armies(games)) > MOST_CELLS

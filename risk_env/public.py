@@ -75,7 +75,7 @@ class PublicState:
     source: int = NOWHERE  # attacking territory, or territory that troops leave
     target: int = NOWHERE  # territory attacked, moved to or drafted to
     chosen_dice: int = 0  # number of dice that the attacker declared last
-    # attacker's and defender's dice of the last roll, highest first
+    # in ROLLED_PHASES: the attacker's and the defender's dice of the last roll, highest first
     dice: tuple[tuple[int, ...], tuple[int, ...]] = ((), ())
     captured: bool = False  # true if a territory was captured this turn
     battles: int = 0  # number of rolls made this turn
