@@ -70,7 +70,7 @@ def lane_arguments(
     from the learner, or "shuffled" for each game. With "drawn", every other seat gets a random player from
     the list. With `seat=None`, the learner has the next seat in each new game. `illegal_action="random"` is
     for learners without masks: a random legal action replaces an illegal action, and `info["replaced"]` is
-    True. docs/gymnasium.md describes the other arguments.
+    then True. docs/gymnasium.md describes the other arguments.
     """
     return {
         "rules": rules_from(preset, options, FAST, make_lanes, lane_arguments, environment),
@@ -166,8 +166,8 @@ class RiskEnv(gymnasium.Env[Any, np.int64]):
     def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
         """Play an action, then let all other seats play until the learner must act or the episode ends.
 
-        Raises IllegalAction for an illegal action, unless `illegal_action` is "random". Raises ResetNeeded if
-        the game has ended or has not begun.
+        Raises IllegalAction for an illegal action, unless `illegal_action` is "random". Raises ResetNeeded
+        before `reset`, and after the end of an episode.
         """
         if not self._is_running:
             raise gymnasium.error.ResetNeeded("step: the game has ended or has not begun; call reset() first")
@@ -212,12 +212,12 @@ class RiskVectorEnv(VectorEnv[Any, Any, Any]):
     cannot be "human". Game k of lane i has the seed `game_seed(seed, i, k)` (`risk_env.seeds`). Lane 0 plays
     the same games as `RiskEnv`. `autoreset_mode` is a member or a value of Gymnasium's `AutoresetMode`:
 
-    - `SAME_STEP`: when a game ends, the next game begins in the same step. The observation and the info show
-      the next game. `info["final_obs"]` and `info["final_info"]` show the end of the game that has ended.
-    - `NEXT_STEP`: the observation and the info show the end of the game. The lane's next step ignores the
+    - `SAME_STEP`: when an episode ends, the next game begins in the same step. The observation and the info
+      show the next game. `info["final_obs"]` and `info["final_info"]` show the end of the episode.
+    - `NEXT_STEP`: the observation and the info show the end of the episode. The lane's next step ignores the
       action, begins the next game, and returns the reward 0.
-    - `DISABLED`: the observation and the info show the end of the game. A step raises ResetNeeded until the
-      lane is reset.
+    - `DISABLED`: the observation and the info show the end of the episode. A step raises ResetNeeded until
+      the lane is reset.
 
     `reset(options={"reset_mask": mask})` begins the next game in the lanes that `mask`, bool (N,), marks.
     """
@@ -266,7 +266,7 @@ class RiskVectorEnv(VectorEnv[Any, Any, Any]):
         return self.lanes.sample(lane, seed)
 
     def action_masks(self) -> npt.NDArray[np.bool_]:
-        """Return the masks of the legal actions, bool (N, n). A game that is over has no legal actions."""
+        """Return the masks of the legal actions, bool (N, n). After an episode, no action is legal."""
         return self._masks().astype(np.bool_)
 
     def reset(
@@ -298,7 +298,7 @@ class RiskVectorEnv(VectorEnv[Any, Any, Any]):
         Each lane stops when the learner must act or the episode ends. Returns the observations, rewards
         float64 (N,), terminated and truncated bool (N,), and the info. Raises IllegalAction for an illegal
         action, unless `illegal_action` is "random". With `AutoresetMode.DISABLED`, raises ResetNeeded if the
-        game of a lane has ended.
+        episode of a lane has ended.
         """
         lanes = self.lanes
         self._step_lanes(np.asarray(actions))
@@ -327,7 +327,7 @@ class RiskVectorEnv(VectorEnv[Any, Any, Any]):
             self._is_over[:] = self.lanes.ended
 
     def _observation(self) -> Any:
-        """Return each learner's observation, (N, ...): the last observation if the game has ended."""
+        """Return each learner's observation, (N, ...): the last observation if the episode has ended."""
         observation, over = self.lanes.observation(), np.flatnonzero(self._is_over)
         if len(over):
             last = self.lanes.final_observation(over)
@@ -348,7 +348,7 @@ class RiskVectorEnv(VectorEnv[Any, Any, Any]):
         return {**info, **_marks(info, np.ones(self.num_envs, np.bool_))}
 
     def _ends(self, ended: Array) -> dict[str, Any]:
-        """Return `final_obs` and `final_info` of the lanes in which a game has ended.
+        """Return `final_obs` and `final_info` of the lanes in which an episode has ended.
 
         As Gymnasium requires, both consist of arrays (N, ...) and masks.
         """
