@@ -1,4 +1,4 @@
-"""The content of a picture: a public position, the names of the players, and a status line."""
+"""The content of a picture: a public position, and the names and signs that drawings need."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,6 +1,6 @@
 """Videos of a game, written by imageio.
 
-The frames come from `draw_rgb`, as with `render_mode="rgb_array"`.
+Frames are arrays of pixels, as `draw_rgb` and environments with `render_mode="rgb_array"` return them.
 """
 
 from collections.abc import Iterable

@@ -19,8 +19,8 @@ _FORMULA = ("=", "+", "-", "@")  # first characters of formulas in spreadsheets
 def for_terminal(words: Any, keep: str = "") -> str:
     """Return words with all characters that are not printable escaped, as in `\\x1b`.
 
-    Examples of such characters are control characters, directional controls and surrogates.
-    Characters in `keep`, such as a line break, are not escaped.
+    Examples of such characters are control characters, directional controls and surrogates. Characters in
+    `keep`, such as a line break, are not escaped.
     """
     text = str(words)
     if text.isprintable():

@@ -582,7 +582,7 @@ def _to_place(rules: Rules, _: Board) -> Form:
 def _objective(rules: Rules, _: Board) -> Form:
     """Return the text form of the state of an Objective (RULES 9.3).
 
-    The text is `-`, `face up` or the holder. The text also names a Reward that lies on the Objective.
+    The text is `-`, `face up` or the holder, followed by the Reward of the Objective if there is one.
     """
     holders = {"-": int(Held.NOT_IN_PLAY), "face up": int(Held.FACE_UP)}
     holders |= {f"player {seat}": seat for seat in range(rules.num_players)}
