@@ -2,8 +2,8 @@
 
     python verifiers_risk.py --model NAME --base-url http://127.0.0.1:8000/v1 --games 8
 
-A task is a seed, and an episode is the game of this seed. A user message is a report, and an
-answer is a plan. `risk_env.text_env` computes the reward.
+A task is a seed, and an episode is the game of this seed. A user message is a report, and an answer is a
+plan. `risk_env.text_env` computes the reward.
 """
 
 from __future__ import annotations

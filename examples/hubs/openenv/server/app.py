@@ -1,4 +1,4 @@
-"""The server: one environment for each session.
+"""The server of the OpenEnv environment: each session has its own environment.
 
     server --port 8000 --curriculum duel
 
