@@ -1,4 +1,4 @@
-"""Example of a bot in Python (docs/agents.md): gathers troops at one border, and attacks with a majority.
+"""Example of a bot in Python that gathers troops at one border and attacks with a majority (docs/agents.md).
 
 risk-env tournament --agents random,examples/bot.py:Borderer --players 2 --games 100
 """
@@ -14,7 +14,7 @@ from risk_env.core.types import Phase
 
 
 class Borderer(Agent):
-    """A bot that drafts to its best front, attacks smaller garrisons, and moves all troops."""
+    """A bot that drafts to its best front, attacks smaller garrisons, and occupies with all troops."""
 
     name = "borderer"
     version = "1"
@@ -36,7 +36,7 @@ class Borderer(Agent):
             gains = self.gains(view)[borders]
             return int(legal[gains.argmax()] if gains.max() > 0 else legal[-1])  # the last action is `done`
         if view.phase in (Phase.ATTACK_DICE, Phase.DRAFT_AMOUNT, Phase.OCCUPY):
-            return int(legal[legal < self.first_card].max())  # all dice, all troops
+            return int(legal[legal < self.first_card].max())  # a blitz if it is legal, all troops
         return int(view.rng.choice(legal))
 
     def gains(self, view: View) -> np.ndarray[Any, Any]:

@@ -2,7 +2,7 @@
 
     risk-env tournament --agents "random,cmd:python examples/bot_plans.py" --players 2 --games 100
 
-The bot puts all new troops on the border where its majority is largest, attacks there, and continues from the
+The bot puts all new troops at the border where its majority is largest, attacks there, and continues from the
 captured territory. See docs/protocol.md and docs/llm.md#plans.
 """
 
@@ -11,7 +11,7 @@ import sys
 
 
 def plan(game, question):
-    """Return a plan for the whole turn in the phase `DRAFT`, or for a single decision in other phases."""
+    """Return a plan: for the whole turn in phase `DRAFT`, and for a single decision in most other phases."""
     phase, amount = question["phase"], question.get("amount")
     if phase == "DRAFT":
         return campaign(game, question)

@@ -2,8 +2,9 @@
 
     risk-env tournament --agents "random,cmd:python examples/bot_stdlib.py" --players 2 --games 100
 
-The bot attacks where its majority is largest, and otherwise acts at random. The protocol (docs/protocol.md)
-has one JSON object in each line, in both directions. Only `hello` and `act` need an answer.
+The bot attacks where its majority is largest, drafts and occupies with all troops, and otherwise acts at
+random. The protocol (docs/protocol.md) has one JSON object in each line, in both directions. Only `hello` and
+`act` need an answer.
 """
 
 import json
@@ -32,7 +33,7 @@ def choose(game, question, rng):
 
 
 def main():
-    """Answer messages until `bye`."""
+    """Answer messages until `bye` or the end of the input."""
     game, rng = None, random.Random()
     for line in sys.stdin:
         message = json.loads(line)

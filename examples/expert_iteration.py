@@ -5,20 +5,20 @@
 
 The search tries the likeliest actions of the network in copies of the game, in which hidden cards and future
 dice are redrawn. In each copy, the compiled bot `grower` plays all seats until the next turn of the searching
-seat. The network then estimates the seat's win probability. The values change the network's scores of the
-actions. The search plays the action with the highest new score. No tree is built, because dice make nearly
-every position new (docs/search.md).
+seat or the end of the game. The network then estimates the seat's win probability. The values change the
+network's scores of the actions. The search plays the action with the highest new score. No tree is built,
+because dice make nearly every position new (docs/search.md).
 
 The network begins by imitating `grower`. In each round, the search plays all three seats on the map `tiny`.
-The network then learns from the games of all rounds: the new scores of the actions, and the results. A value
+The network then learns the new scores of the actions and the results, from the games of all rounds. A value
 is the win probability of the seat that decides. With three players, a value is never negated for the next
 decision.
 
-The seeds 0, 1 and 2 took about one minute each on one shared core. Against two `hunter`s, the network wins
-39.7, 42.3 and 39.8 % of 600 games before the first round, and 60.7, 65.3 and 62.8 % after this round. The
-mean gain is 22.3 percentage points (95 % t interval 19.5 to 25.2; an even share is 33.3 %). The search with
-these networks wins 65.0, 68.3 and 63.3 % of 60 games. A run has about 92,000 decisions, 1,600 to 2,000 a
-second.
+Runs with the seeds 0, 1 and 2 took about one minute each on one shared core. Against two `hunter`s, the
+network wins 39.7, 42.3 and 39.8 % of 600 games before the first round, and 60.7, 65.3 and 62.8 % after this
+round. The mean gain is 22.3 percentage points (95 % t interval 19.5 to 25.2; an even share is 33.3 %). The
+search with these networks wins 65.0, 68.3 and 63.3 % of 60 games. A run has about 92,000 decisions, 1,600 to
+2,000 a second.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ class Player(Policy):
 class Search(Agent):
     """The search as an agent.
 
-    `examples` collects the codes, mask, new probabilities of actions and seat of each decision.
+    `examples` collects the codes, the mask, the new probabilities of actions, and the seat of each decision.
     """
 
     name = "search with a network"

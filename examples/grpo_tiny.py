@@ -2,10 +2,10 @@
 
     python examples/grpo_tiny.py --steps 20         # needs `pip install trl`
 
-A prompt is a report in the middle of a game, and an answer is a plan. The reward is the change of the
-learner's share of the map until the next report. An answer that cannot be played gets a reward from -1 to 0.
-This reward depends on the similarity of the answer to a legal action. Without this reward, a random model
-would learn nothing. With a real model, use `text_env.make("duel")` and a GPU.
+A prompt is a report, and an answer is a plan. The reward is the change of the learner's share of the map
+until the next report, plus 1 for a win or -1 for a loss. An answer that cannot be played gets a reward from
+-1 to 0. This reward depends on the similarity of the answer to a legal action. Without this reward, a random
+model would learn nothing. With a real model, use `text_env.make("duel")` and a GPU.
 
 The program shows how the parts fit together. A random model of this size does not learn to play, so there is
 no result to state. The last line of the output is the number of answers a second, with learning.

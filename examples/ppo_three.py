@@ -87,7 +87,7 @@ class Snapshots(Policy):
 
 
 class Games:
-    """The learner at one seat of each lane, and random opponents at the other seats (docs/arena.md)."""
+    """The learner at one seat of each lane, and opponents, drawn at random, at all others (docs/arena.md)."""
 
     def __init__(self, opponents, lanes, seed):
         self.batch = GameBatch(RULES, BOARD, lanes, seed=seed, autoreset=False)

@@ -1,6 +1,6 @@
 """A script in place of a language model: it reads only the text of reports, and answers with plans.
 
-python examples/report_reader.py --games 100          # plays duels against `random`, and counts wins
+python examples/report_reader.py --games 100  # plays duels against `random`, and counts wins
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def answer(report: str) -> str:
 
 
 def choose(names: str, report: str) -> str:
-    """Return a legal name: the strongest own territory, a free territory, or the first name of a list."""
+    """Return a legal name: the reader's strongest territory, a free territory, or the first listed name."""
     if names.startswith("any of your territories"):
         return strongest(report)
     if names.startswith("any free territory"):
@@ -45,7 +45,7 @@ def choose(names: str, report: str) -> str:
 
 
 def strongest(report: str) -> str:
-    """Return the own territory with the most troops."""
+    """Return the reader's territory with the most troops."""
     held = re.findall(r"(?:: |; )you ((?:[^,;\n]+ \d+(?:, )?)+)", report)
     garrisons = [garrison.rpartition(" ") for group in held for garrison in group.split(", ")]
     return max(garrisons, key=lambda garrison: int(garrison[2]))[0]
@@ -80,7 +80,7 @@ def attacks(report: str) -> list[str]:
 
 
 def fronts(report: str) -> list[tuple[str, list[str]]]:
-    """Return the own territories that can attack, each with its likely captures, likeliest first."""
+    """Return the reader's territories that can attack, each with its likely captures, likeliest first."""
     fronts = []
     for line in re.findall(r"^  (\S.* \d+ > .+)$", report, re.MULTILINE):
         source, _, targets = line.partition(" > ")
@@ -108,7 +108,7 @@ def needs_new_troops(source: str, report: str) -> bool:
 
 
 def play(env: TextEnv, seed: int) -> tuple[bool, list[int]]:
-    """Play one episode; return True if the reader won, and the number of answers in each turn."""
+    """Play one episode; return whether the reader won, and the number of answers in each turn."""
     report, info = env.reset(seed)
     turns: dict[int, int] = {}
     is_over = False

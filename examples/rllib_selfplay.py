@@ -6,8 +6,8 @@
     # one agent: `make_vec`, bots at all other seats
     python examples/rllib_selfplay.py --single --map classic --minutes 5 --out runs/single
 
-RLlib's masking module expects another name for the observation and a mask of floats. No other adaptation is
-needed. RLlib's check of the environment must be off, because the check plays illegal actions.
+RLlib's masking module expects another name for the observation, and a mask of floats. RLlib's check of the
+environment must be off, because the check plays illegal actions.
 
 Results of one run each, on about a third of a core, with 95 % intervals (logs in docs/rllib):
 * one agent: 393,679 decisions in 303 seconds, 1,300 a second; the policy wins 70.3 % of 192 games against
@@ -53,7 +53,7 @@ ENVIRONMENTS = 32  # number of environments with a single agent
 class RiskLeague(MultiAgentEnv):
     """`risk_v0` for RLlib: the learner plays all seats in some games, and one seat against a bot in others.
 
-    The bots act inside the environment. RLlib only sees the learner's seats, `player_0` and so on.
+    The bots act inside the environment. RLlib sees only the learner's seats, `player_0` and so on.
     """
 
     def __init__(self, options: dict[str, Any]) -> None:

@@ -45,7 +45,7 @@ class FlatSearch(Agent):
         return int(actions[self.results(games, view.seat).reshape(len(actions), each).mean(axis=1).argmax()])
 
     def results(self, games, seat):
-        """Play games on, and return the estimated results of a seat in these games, float64 (k,)."""
+        """Continue games with the bot, and return the estimated results of a seat, float64 (k,)."""
         lanes = np.arange(len(games))
         self.batch.load(lanes, games)
         self.arena.seat_players(lanes)

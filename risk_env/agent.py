@@ -1,7 +1,7 @@
 """Agents: the interface of a player (`Agent`), and the facts that a player sees (`View`).
 
-`CompiledAgent` lets a compiled bot play single games. The bot draws the same random numbers as in a batch, so
-the games are the same too.
+`CompiledAgent` lets a compiled bot play single games. The bot draws the same random numbers, and plays the
+same games, as in a batch.
 """
 
 import hashlib

@@ -31,14 +31,15 @@ def read_npz(path: str | Path, most: int, kinds: str) -> dict[str, Array]:
 
 
 def _read_array(data: bytes, kinds: str) -> Array:
-    """Return the array in the bytes of a .npy file. The size is checked before any memory is allocated.
+    """Return the array in the bytes of a .npy file. The size is checked before the array is allocated.
 
     `kinds` are the letters of the allowed dtypes. Raises ValueError for other dtypes, and for bytes that are
-    not a .npy file of format 1.0.
+    not a valid .npy file of format 1.0.
     """
     file = io.BytesIO(data)
-    if np.lib.format.read_magic(file) != (1, 0):
-        raise ValueError("an array is not in NumPy's format 1.0")
+    version = np.lib.format.read_magic(file)
+    if version != (1, 0):
+        raise ValueError(f"an array has NumPy's format {version[0]}.{version[1]}: must be 1.0")
     shape, fortran_order, dtype = np.lib.format.read_array_header_1_0(file)
     size = len(data) - file.tell()
     if dtype.kind not in kinds or math.prod(shape) * dtype.itemsize != size:

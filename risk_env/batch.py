@@ -19,18 +19,18 @@ class GameBatch(GameVector):
 
     Game k of lane i has the seed `game_seed(seed, i, k)` (`risk_env.seeds`), for any number of lanes and
     threads. `reset` and `step` return buffers of the batch, which are valid until the next step: copy values
-    that you keep. Observations are read-only, because a step writes only the changes. `threads` threads share
-    the lanes of a step. Before these threads sleep, they wait in a spin loop for at least 200 µs, and
+    that you keep. Observations are read-only, because a step writes only the changes. Up to `threads` threads
+    share the lanes of a step. Before these threads sleep, they wait in a spin loop for at least 200 µs, and
     longer if a step takes longer.
 
     GameBatch is not thread-safe: use one batch per thread. `step` and `reset` raise RuntimeError if another
-    thread is inside a call.
+    thread is inside one of these methods.
     """
 
     def _make_buffers(self) -> None:
         super()._make_buffers()
         self._actions = np.zeros(self.num_games, np.int64)  # actions of the current step
-        self._busy = [False]  # true if a thread is inside a call
+        self._busy = [False]  # true if a thread is inside `step` or `reset`
         self._full_step: tuple[Any, Any] = (None, None)  # settings of the full step, and its kernel
 
     def reset(self, seed: int | None = None) -> tuple[Observation, Array | None, Array]:

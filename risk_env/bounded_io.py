@@ -18,7 +18,7 @@ UNREADABLE: tuple[type[Exception], ...] = (
     *(OSError, ValueError, LookupError, TypeError, ArithmeticError, RuntimeError, SyntaxError, EOFError),
     *(MemoryError, zipfile.BadZipFile, zlib.error),
 )
-_OTHER_MARKS = (  # byte-order marks, longer marks first: a UTF-32 mark begins like a UTF-16 mark
+_OTHER_MARKS = (  # byte-order marks, longer marks first: one UTF-32 mark begins with a UTF-16 mark
     *((mark, "UTF-32") for mark in (codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE)),
     *((mark, "UTF-16") for mark in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)),
 )
@@ -26,7 +26,7 @@ _METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)  # other methods expand wi
 
 
 def shortened(value: Any) -> str:
-    """Return the text of a wrong value for an error message, shortened to 80 characters."""
+    """Return the text of a wrong value for an error message, in at most 80 characters."""
     try:
         words = repr(value)
     except (ValueError, RecursionError):  # thousands of digits or levels
@@ -109,7 +109,8 @@ def composed_values(value: Any) -> Any:
 def parse_json(text: str | bytes) -> Any:
     """Return the value of a JSON text.
 
-    Raises ValueError for any other text, for NaN and infinity, and for more than MOST_NESTING levels.
+    Raises ValueError for any other text, for the words NaN, Infinity and -Infinity, and for more than
+    MOST_NESTING levels.
     """
     try:
         value = json.loads(text, parse_constant=_refuse_constant)
@@ -154,8 +155,9 @@ def read_zip(content: bytes, most: int, names: Collection[str] | None = None) ->
             if missing:
                 raise ValueError(f"the archive does not contain {', '.join(map(repr, missing))}")
             entries = [archive.getinfo(name) for name in (archive.namelist() if names is None else names)]
-            if sum(entry.file_size for entry in entries) > most:
-                raise ValueError(f"archive too large: at most {most} bytes are allowed when expanded")
+            size = sum(entry.file_size for entry in entries)
+            if size > most:
+                raise ValueError(f"archive too large: {size} bytes when expanded; at most {most} are allowed")
             return {entry.filename: _read_entry(archive, entry) for entry in entries}
     except UNREADABLE as error:
         raise ValueError(f"not a readable zip archive: {error}") from error
@@ -163,7 +165,8 @@ def read_zip(content: bytes, most: int, names: Collection[str] | None = None) ->
 
 def _read_entry(archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> bytes:
     if entry.compress_type not in _METHODS:
-        raise ValueError(f"{entry.filename!r}: unknown compression method; allowed: stored, deflated")
+        method, allowed = entry.compress_type, "allowed: 0 (stored), 8 (deflated)"
+        raise ValueError(f"{entry.filename!r}: compression method {method} is not allowed; {allowed}")
     with archive.open(entry) as file:
         content = file.read(entry.file_size)  # expands no more bytes than this size
         file.read(1)  # the checksum is compared at the end

@@ -37,7 +37,8 @@ class Outcome(NamedTuple):
 
     The meaning of `values` depends on `kind`:
 
-    * "roll": losses of attacker and defender, or the faces of both sides if a decision about dice follows.
+    * "roll": losses of attacker and defender. If a decision about dice follows: the attacker's dice, then the
+      defender's dice, with 0 for no die.
     * "blitz": troops that attacker and defender have left.
     * "die": face of a re-rolled die.
     * "card": number of the card; `num_territories` for a wild card, -1 if no card is left.
@@ -63,8 +64,8 @@ def play_outcomes(
 ) -> Outcomes:
     """Play a legal action, then the outcomes `taken` of chance events, and all forced actions.
 
-    `taken` contains one outcome for each chance event after the action. With `ask_forced`, forced actions
-    count as decisions and are not played. Returns the outcomes of the next chance event, with their
+    `taken` contains the outcomes of the first chance events after the action. With `ask_forced`, forced
+    actions count as decisions and are not played. Returns the outcomes of the next chance event, with their
     probabilities. The list is empty if a decision or the end of the game follows. Raises ValueError if an
     outcome cannot occur, and if there are more outcomes than chance events.
     """
@@ -100,8 +101,8 @@ def possible_records(
     """Return the records (k,) to which the chance event that is due can lead, and their probabilities (k,).
 
     With `action`, the event is the re-roll of a die by this action. Without `action`, the event is a roll, a
-    blitz or a card. The result is empty for an action that re-rolls no die. The result is also
-    empty for a blitz if the product of the attacking and the defending troops is above MOST_CELLS.
+    blitz or a card. The result is empty for an action that re-rolls no die. The result is also empty for a
+    blitz if the product of the attacking and the defending troops is above MOST_CELLS.
     """
     if action is None:
         is_large = bool(games["blitz"][0]) and prod(_armies(games)) > MOST_CELLS
@@ -175,7 +176,7 @@ Rolls = dict[tuple[int, ...], tuple[float, Draw]]  # probability of each result,
 def _rolls(games: Games, table: Tables, attack_dice: int, defence_dice: int) -> Rolls:
     """Return the results of a roll with these numbers of dice.
 
-    A result is the losses of both sides, or the faces if a decision about dice may follow.
+    A result has the form of the values of an `Outcome` of the kind "roll".
     """
     rules = table.rules[0]
     if not rules.rewards and (games["blitz"][0] or not (rules.card_reroll or rules.commander)):
@@ -186,7 +187,7 @@ def _rolls(games: Games, table: Tables, attack_dice: int, defence_dice: int) -> 
     return _played_rolls(games, table, attack_dice, defence_dice)
 
 
-_PLAIN: dict[tuple[int, int], Rolls] = {}  # results of rolls without extra dice and bonuses
+_PLAIN: dict[tuple[int, int], Rolls] = {}  # results of rolls without Rewards and decisions about dice
 
 
 def _played_rolls(games: Games, table: Tables, attack_dice: int, defence_dice: int) -> Rolls:

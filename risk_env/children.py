@@ -30,7 +30,7 @@ def safe_start() -> Iterator[None]:
 def environment_of_programs() -> dict[str, str]:
     """Return the user's environment variables for another program, with Python's UTF-8 mode.
 
-    PYTHONSAFEPATH has the user's value, or is left out.
+    PYTHONSAFEPATH has the user's value, or is left out. PYTHONIOENCODING is left out.
     """
     ours = {"PYTHONIOENCODING"} | ({"PYTHONSAFEPATH"} if os.environ.get("PYTHONSAFEPATH") == _OURS else set())
     return {name: value for name, value in os.environ.items() if name not in ours} | {"PYTHONUTF8": "1"}

@@ -206,7 +206,7 @@ class GameLog:
             played += 1
 
     def _skip_forced(self) -> None:
-        """Play the rest of a long run of forced actions in one step, without events."""
+        """Play the rest of a long run of forced actions in one step, with one event `skipped`."""
         before = self._record
         play_on(self._games, 0, self._tables)
         self._add([Event("skipped"), *_course(before, self._look())])
@@ -406,7 +406,7 @@ def _moved(kind: str) -> Callable[[Step], Iterator[Event]]:
 
 
 def _traded(step: Step) -> Iterator[Event]:
-    """Yield the event of a trade if the action completes a set (RULES 5).
+    """Yield the event of a trade if the action completes the trade (RULES 5, 9.4).
 
     The event contains the traded cards and the number of troops added to the draft.
     """
@@ -503,7 +503,7 @@ _EFFECTS: dict[Phase, Callable[[Step], Iterator[Event]]] = {
 
 
 def _course(before: Any, after: Any) -> list[Event]:
-    """Return events that follow without an action: headquarters revealed, a new turn or round, game over."""
+    """Return events that follow without an action: `reveal`, `turn_end`, `round`, `turn` and `over`."""
     events = []
     if after.headquarters_open and not before.headquarters_open:
         places = after.headquarters[: np.count_nonzero(after.headquarters != NOWHERE)]
@@ -526,7 +526,7 @@ def _turn_begins(record: Any, is_new_round: bool) -> list[Event]:
 
 
 def log_lines(events: Iterable[Event], board: Board) -> list[str]:
-    """Return the lines of the log (docs/decisions.md): every action and every chance result."""
+    """Return the lines of the log for these events (docs/decisions.md). Some kinds of events have no line."""
     lines: list[str] = []
     for kind, group in groupby(events, attrgetter("kind")):
         if kind == "mission":
@@ -541,7 +541,7 @@ def log_lines(events: Iterable[Event], board: Board) -> list[str]:
 
 
 def _blitz_lines(event: Event) -> list[str]:
-    """Return the log lines of a blitz: the first and the last rolls. Other battles have no such lines."""
+    """Return the log lines of a blitz. Other battles have no such lines."""
     lines = [f"chance: roll {_dice(roll.rolled)}" for roll in event.rolls]
     if left_out := event.number - len(lines) if lines else 0:
         told = zip(event.losses, *(roll.losses for roll in event.rolls), strict=True)

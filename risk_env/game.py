@@ -54,7 +54,7 @@ class SavedGameError(ValueError):
 
 
 class Origin(NamedTuple):
-    """Origin of a game: the numbers that determine its chance, and the text of its first position.
+    """Origin of a game: its seed, lane and episode, and the text of its first position.
 
     `position` is "" for a game that began with the set-up. `position` is None if the origin and the actions
     cannot restore the game. This is the case for loaded games, for games with redrawn hidden facts or chance,
@@ -204,7 +204,7 @@ class Game:
 
     @property
     def alive(self) -> npt.NDArray[np.bool_]:
-        """The seats that are still in the game, bool (P,)."""
+        """True for each seat that is still in the game, bool (P,)."""
         return self._games["death"][0, : self.num_players] == 0
 
     @property
@@ -392,7 +392,7 @@ class Game:
         return number if 0 <= number < _BEYOND else -1
 
     def _illegal(self, action: Any) -> notation.IllegalAction:
-        """Return the error for an illegal action, which names the legal actions."""
+        """Return the error for an illegal action, which names the first legal actions."""
         return notation.illegal_action(self.record, self._tables, self.board, action)
 
     def action_text(self, action: int) -> str:
@@ -429,7 +429,7 @@ class Game:
 
     @property
     def log(self) -> list[str]:
-        """Lines of text for every action and chance result so far (docs/decisions.md).
+        """Lines of text for the actions and chance results so far (docs/decisions.md).
 
         The log of a loaded game begins at the loaded state.
         """
@@ -466,7 +466,7 @@ class Game:
         return public_state(self._games, self._tables, NOBODY if seat is None else int(seat))
 
     def observe(self, seat: int, observation: str = FLAT) -> Any:
-        """Return the observation of a seat, float32 (D,): flags are 0 or 1, and counts are scaled.
+        """Return the observation of a seat as scaled codes, float32 (D,).
 
         With `observation="structured"`, return a dict of "territories" (T, F) and "globals" (G,) instead.
         docs/observation.md describes the columns.
@@ -591,9 +591,10 @@ class Game:
         return game
 
     def to_bytes(self) -> bytes:
-        """Return the game as bytes: state, rules, name and digest of the map, and a checksum.
+        """Return the game as bytes, with a checksum.
 
-        The bytes do not contain the history.
+        The bytes contain the state, the rules, the seed, and the name and the digest of the map. They contain
+        neither the map itself nor the history.
         """
         facts = {
             "rules": self.rules.to_dict(),
@@ -672,8 +673,9 @@ class Game:
         `names` are the names of the players. The page shows the public facts, and the missions if the game is
         over. With `seat`, the page shows the facts that this seat knows instead.
 
-        `evaluate` gets the game at the start of every turn, and returns the win probability of each seat,
-        (P,). With `seat`, `evaluate` gets a game with redrawn hidden facts (`determinize`).
+        `evaluate` gets the game in the first frame, at the start of every turn and at the end, and returns
+        the win probability of each seat, (P,). With `seat`, `evaluate` gets a game with redrawn hidden facts
+        (`determinize`).
         """
         from risk_env.viewer.frames import Frames, secrets_at_the_end
         from risk_env.viewer.replay import make_replay
@@ -722,9 +724,10 @@ def _listed(outcome: Outcome | Sequence[Outcome]) -> list[Outcome]:
 
 
 def game_by_chance(rules: Rules, board: Board, chance: np.uint64) -> Game:
-    """Return the game of a lane with this seed (`GameVector.seeds`). The history begins with the set-up.
+    """Return the game of a lane from `chance`, its entry in `GameVector.seeds`.
 
-    `chance` is not the seed of a `Game`, so the game cannot be restored from its origin (`Origin`).
+    The history begins with the set-up. `chance` is not the seed of a `Game`, so the game cannot be restored
+    from its origin (`Origin`).
     """
     game = Game.from_record(rules, board, tables(rules, board).new_games(1))
     game._start, game._chance = None, chance

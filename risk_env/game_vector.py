@@ -95,8 +95,8 @@ class GameVector(FixedArrays):
     The arguments are those of `GameBatch` (docs/batch.md).
 
     Game k of lane i has the seed `game_seed(seed, i, k)` (`risk_env.seeds`), for any number of lanes and
-    threads. The results of a lane stay in buffers until the next call for the lane. `GameBatch` steps all
-    lanes together. An `arena.Arena` plays the lanes with its players.
+    threads. The results of a lane stay in buffers until the lane's next step. `GameBatch` steps all lanes
+    together. An `arena.Arena` plays the lanes with its players.
     """
 
     FIXED = frozenset(
@@ -244,8 +244,8 @@ class GameVector(FixedArrays):
     def as_lanes(self, lanes: Any, are_begun: bool = False) -> npt.NDArray[np.int64]:
         """Return lanes for kernels, int64 (k,). Raises ValueError for invalid and duplicate lanes.
 
-        With `are_begun`, each lane must have a game. Every public method that takes lanes calls this method
-        once.
+        With `are_begun`, each lane must have a game. Every public method that takes lanes checks the lanes
+        with this method.
         """
         if lanes is self._all and not are_begun:
             return lanes
@@ -275,7 +275,8 @@ class GameVector(FixedArrays):
     def check_legal(self, actions: Array, lanes: Array) -> None:
         """Raise IllegalAction unless `actions[lane]` is legal in each of `lanes`, int (k,).
 
-        `actions` is int (N,).
+        `actions` is int (N,). A lane whose game is over needs no action. Raises ValueError for a lane without
+        a game.
         """
         self._check_legal(contiguous(self.as_actions(actions)), self.as_lanes(lanes))
 
@@ -312,10 +313,10 @@ class GameVector(FixedArrays):
         """Begin the next game in each of these lanes, int (k,), at a position.
 
         `positions` is a list with one position for each lane, or one position for all lanes. A position is a
-        text (`Game.to_text`), bytes (`Game.to_bytes`), a `Game`, or a record (`Game.record`). The rules of
-        the position must be the rules of the batch, except `max_rounds`. The position determines future dice
-        and cards. With `reseed`, the seed of the lane's game determines future dice and cards instead. Call
-        `ask` afterwards to write observation, mask and seat.
+        text (`Game.to_text`), bytes (`Game.to_bytes`), a `Game`, or a record (`Game.record`). The position
+        must have the map of the batch, and the same rules except `max_rounds`. The position determines future
+        dice and cards. With `reseed`, the seed of the lane's game determines future dice and cards instead.
+        Call `ask` afterwards to write observation, mask and seat.
 
         Raises ValueError for a wrong number of positions, and for a position from which play cannot continue.
         The batch is then unchanged. The state of a `Game` is not checked.

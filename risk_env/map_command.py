@@ -69,7 +69,9 @@ def _check_arguments(parser: argparse.ArgumentParser, arguments: argparse.Namesp
     if arguments.action not in ACTIONS:
         parser.error(f"action={arguments.action}: choose one of {', '.join(ACTIONS)}")
     if (arguments.map is None) != (arguments.action == LIST):
-        parser.error(f"{arguments.action}: {'takes no map' if arguments.map else 'the map is missing'}")
+        parser.error(
+            f"{arguments.action}: {'takes no map' if arguments.map else 'give the name or file of a map'}"
+        )
     if arguments.out is not None and arguments.action not in (DRAW, IMPORT):
         parser.error(f"{arguments.action}: writes no file, so --out is not allowed")
     for option in ("cards", "picture", "mirror", "simplify"):
@@ -90,9 +92,7 @@ def list_maps(_: argparse.Namespace) -> None:
         table.add_row(name, *map(str, numbers), drawn)
     console = Console()
     console.print(table)
-    console.print(
-        f"\n{PROGRAM} maps check NAME lists the presets that can be played on a map.", highlight=False
-    )
+    console.print(f"\n{PROGRAM} maps check NAME shows which presets can be played on a map.", highlight=False)
 
 
 def draw_map(arguments: argparse.Namespace) -> None:
@@ -108,13 +108,13 @@ def draw_map(arguments: argparse.Namespace) -> None:
 
 
 def check_map(arguments: argparse.Namespace) -> None:
-    """Print the size of a map, and the presets that can be played on the map."""
+    """Print facts about a map: its size, its drawing, and the numbers of players that each preset allows."""
     for line in description(load_map(arguments.map)):
         print(for_terminal(line))
 
 
 def write_imported_map(arguments: argparse.Namespace) -> None:
-    """Import a map from another program, print its size, and write it as a map file if `--out` is given."""
+    """Import a map from another program, describe the map, and write a map file if `--out` is given."""
     if arguments.out is not None:
         check_new_output("--out", arguments.out, ".toml")
     imported = _imported(arguments)
@@ -177,7 +177,7 @@ def _kind_of_drawing(board: Board) -> str:
 
 
 def description(board: Board) -> Iterator[str]:
-    """Yield lines about a map: its size, its drawing, and the numbers of players of each preset."""
+    """Yield lines about a map: its size, its drawing, and the numbers of players that each preset allows."""
     sizes = size_class(board.num_territories, len(board.borders), len(board.continents))
     one_way = f" ({len(board.one_way_borders)} one-way)" if board.one_way_borders else ""
     yield (

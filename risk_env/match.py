@@ -1,7 +1,7 @@
 """Match: play one game between agents, compiled bots, policies and the caller.
 
 match = Match("classic", "classic", ["beam", MyAgent(), None], seed=7)
-while match.run() != NOBODY:                     # runs until a seat without a player must act
+while match.run() != NOBODY:  # runs until a seat without a player must act
     match.step(int(match.view().legal_actions[0]))
 print(match.result)
 """
@@ -39,14 +39,14 @@ class MatchResult(NamedTuple):
 class Match:
     """One game with a player at each seat.
 
-    A player is an `Agent`, a `CompiledBot`, a `Policy`, a registered name or a class of agents. The caller
-    plays each seat whose player is None.
+    A player is an `Agent`, a `CompiledBot`, a `Policy`, a registered name, or a class or function that makes
+    agents (`players.find_player`). The caller plays each seat whose player is None.
 
-    `rules`, `board`, `seed` and `options` have the same meaning as for `Game`. `position` is the text of a
-    position to begin with (docs/positions.md). The random numbers of a player depend on the seed of the game
-    and on the player's seat.
+    All other arguments have the same meaning as for `Game`. The random numbers of a player depend on the seed
+    of the game and on the player's seat.
 
-    The first call that plays also prepares and resets the players, unless `begin` was called before.
+    The first call of `run` or `query_player` also prepares and resets the players, unless `begin` was called
+    before.
     """
 
     def __init__(
@@ -117,9 +117,9 @@ class Match:
     def run(self, until: Collection[int] = (), rounds: int | None = None) -> int:
         """Play until the game is over, or until a seat without a player or a seat in `until` must act.
 
-        With `rounds`, the match also stops when this number of rounds has ended. Returns the seat to act, or
-        -1 if the game is over. Raises PlayerFault if a player does not return a legal action. This player's
-        seat is then still the seat to act.
+        With `rounds`, the match also stops after the round with this number. Returns the seat to act, or -1
+        if the game is over. Raises PlayerFault if a player does not return a legal action. This player's seat
+        is then still the seat to act.
         """
         self._begin_once()
         game = self.game

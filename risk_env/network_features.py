@@ -1,8 +1,8 @@
 """Features for neural networks: float32 arrays computed from observations (docs/features.md).
 
-Flags are 0 or 1, and counts are scaled. A territory has its own features, and the sum of its neighbours'
-features times NEIGHBOUR_SCALE. The neighbours of a territory are its targets (`Board.targets`). The networks
-of this project read the same features.
+Most counts are scaled, and all other columns are unchanged. A territory has its own features, and the sum of
+its neighbours' features times NEIGHBOUR_SCALE. The neighbours of a territory are its targets
+(`Board.targets`). The networks of this project read the same features.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ COUNT_KINDS = ("any", "log", "linear")  # the features of a count, in the order 
 
 
 class Features(NamedTuple):
-    """Features of k observations. For a single game, the arrays have no first axis."""
+    """Features of k observations. For a game or a single observation, the arrays have no first axis."""
 
     territories: npt.NDArray[np.float32]  # (k, T, 2 F): own features, then scaled sums over the neighbours
     globals: npt.NDArray[np.float32]  # (k, G): features of the whole board
@@ -58,7 +58,8 @@ def features(
 
     Observations are int8 codes (k, D) or (D,) as `GameBatch` returns them, and need `rules` and `board`. The
     float32 arrays are new in each call, and `torch.from_numpy` can use them without a copy. Raises ValueError
-    for observations of another dtype or shape, for negative codes, and without `rules` or `board`.
+    for observations of another dtype or shape, for negative codes, and for observations without `rules` or
+    `board`.
     """
     if isinstance(source, Game):
         seat = max(source.seat, 0) if seat is None else seat
@@ -131,7 +132,7 @@ def _adjacency(board: Board) -> npt.NDArray[np.float32]:
 
 
 def used_columns(rules: Rules) -> tuple[list[int], list[int]]:
-    """Return the columns of a territory that the rules use: first the counts of troops, then all others."""
+    """Return the columns of a territory that become features: the counts of troops, then the others."""
     names = [name for name, _ in TERRITORY_COLUMNS]
     counts = [f"troops_{k}" for k in range(rules.num_players)] + ["troops_neutral"] * rules.neutral
     marks = ["source", "target", "own_card", "known_card", "discarded"]
@@ -151,7 +152,8 @@ def count_features() -> npt.NDArray[np.float32]:
 def global_features(board: Board) -> npt.NDArray[np.float32]:
     """Return the feature of each global column for each code, float32 (G, 128).
 
-    The feature of a count is logarithmic. The feature of any other column is the code itself.
+    The features of the columns in `counted_globals` are logarithmic. The feature of any other column is the
+    code itself.
     """
     codes = np.arange(MOST_CODE + 1, dtype=np.float32)
     logarithmic = count_features()[:, COUNT_KINDS.index("log")]

@@ -1,6 +1,6 @@
 """Observations as floats: the codes of `core.observe`, each multiplied by the scale of its column.
 
-Counts have the scale 1/8. Flags, other small numbers and the columns of continents have the scale 1
+Counts have the scale 1/8. All other columns, and all columns of continents, have the scale 1
 (docs/observation.md).
 """
 

@@ -1,8 +1,7 @@
-"""Players of three kinds, and the rules by which a name, a class or an object stands for a player.
+"""Players of three kinds, and the rules by which names, objects, classes and functions stand for players.
 
 A `CompiledBot` plays inside kernels. A `Policy` chooses actions for many observations at once. An `Agent`
-chooses an action for one view. Every function that takes players calls `find_player`, which finds the kind of
-a player.
+chooses an action for one view. `find_player` finds the kind of a player.
 """
 
 import inspect
@@ -115,9 +114,9 @@ ALLOWED = (
 def find_player(named: Any) -> Player:
     """Return the player that a name, an object, a class or a function stands for.
 
-    The base class decides the kind. Without one of the three base classes, the methods decide: an object with
-    `act` is an `Agent`, and an object with `act_batch` is a `Policy`. Raises ValueError for an object with
-    both methods, for an unknown name, and for any other value.
+    The base class, `Agent` or `Policy`, decides the kind. Without such a base class, the methods decide: an
+    object with `act` is an `Agent`, and an object with `act_batch` is a `Policy`. A function must make
+    agents. Raises ValueError if both kinds fit, for an unknown name, and for any other value.
     """
     resolved = _registered(named) if isinstance(named, str) else named
     if isinstance(resolved, CompiledBot | AgentFactory):

@@ -1,9 +1,9 @@
 """The public facts of a game (RULES 2.4, 7.1, 8.1), as an immutable object with a JSON form.
 
-Agents, programs, pictures and browser games read a `PublicState`. Only this module makes a `PublicState`
-from a game's record. A `PublicState` contains no cards in hands, no missions, no secret headquarters, and no
-facts that depend on these. A decision that a seat has only because of its hand is visible to that seat alone
-(`seen_by`).
+Agents, programs, pictures and browser games read a `PublicState`. Only this module makes a `PublicState` from
+a game's record. A `PublicState` contains no hidden cards, no missions, no secret headquarters, and no facts
+that depend on these. Only the deciding seat sees the cards that it picks, and a decision that it has only
+because of its hand (`seen_by`).
 """
 
 import math
@@ -75,7 +75,7 @@ class PublicState:
     source: int = NOWHERE  # attacking territory, or territory that troops leave
     target: int = NOWHERE  # territory attacked, moved to or drafted to
     chosen_dice: int = 0  # number of dice that the attacker declared last
-    # attacker's and defender's dice of the last roll, highest first
+    # in ROLLED_PHASES: the attacker's and the defender's dice of the last roll, highest first
     dice: tuple[tuple[int, ...], tuple[int, ...]] = ((), ())
     captured: bool = False  # true if a territory was captured this turn
     battles: int = 0  # number of rolls made this turn
@@ -134,7 +134,7 @@ class PublicState:
 _NAMES = tuple(field.name for field in fields(PublicState))
 _ARRAYS = ("owner", "troops", "alive", "hand_sizes", "capitals", "headquarters", "objectives")
 _TUPLES = tuple(field.name for field in fields(PublicState) if field.type == tuple[int, ...])
-_SAME = (  # fields of a record from which public facts of the same name are made
+_SAME = (  # fields of a record that `_reader` reads under the same name
     *(
         "owner",
         "troops",
@@ -245,8 +245,8 @@ def _reader(
 ) -> Callable[[Any], dict[str, Any]]:
     """Return a function that reads one record (a structured array of length 1) in one `struct` call.
 
-    One call is much faster than reading field by field. The function returns a dict of public facts: numbers,
-    lists of the lengths that the map and the rules need, and the bytes of bitsets.
+    One call is much faster than reading field by field. The function returns a dict of values: numbers, lists
+    of the lengths that the map and the rules need, and the bytes of bitsets.
     """
     lengths = dict.fromkeys(("owner", "troops"), num_territories) | {"to_place": num_armies}
     lengths |= dict.fromkeys(("hand", "wilds", "headquarters", "capital", "death"), num_players)

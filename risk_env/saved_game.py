@@ -48,7 +48,7 @@ class SavedGame:
     """A game, saved as its beginning and its actions.
 
     The game can be restored only on the same map, and only by a version that numbers actions in the same way.
-    Otherwise `start`, `replay` and `match` raise SavedGameError.
+    Otherwise `replay` and `match` raise SavedGameError.
     """
 
     rules: Rules
@@ -123,7 +123,10 @@ class SavedGame:
         return replace(self, actions=(), state="")
 
     def start(self, board: Board | None = None) -> Game:
-        """Return the game before its first action. `board` is the map, if it is already loaded."""
+        """Return the game before its first action. `board` is the map, if the map is already loaded.
+
+        Raises SavedGameError for another map or another number of actions.
+        """
         with _errors(self.place):
             board = load_map(self.map) if board is None else board
             if board.digest != self.map_digest:

@@ -90,8 +90,9 @@ class PolicySeats(Seated):
 class AgentSeats(Seated):
     """Agents at their seats.
 
-    An agent that the caller passed as an object plays one seat of a single lane. With a factory, each seat of
-    each lane has a separate agent, which is made and prepared when the seat's first game begins.
+    An agent that the caller passed as an object plays one seat of a single lane. With a factory, each of the
+    player's seats in each lane has a separate agent, which is made and prepared when the seat's first game
+    begins.
     """
 
     keeps_memory = True

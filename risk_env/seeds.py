@@ -36,8 +36,5 @@ def hashed_seed(seed: int) -> int:
 
 
 def bot_seed(seed_of_game: int, seat: int) -> np.uint64:
-    """Return the seed of a bot's random choices, which are independent of the dice.
-
-    The dice of a game never depend on the players.
-    """
+    """Return the seed of a bot's random choices, which are independent of the dice."""
     return game_seed(seed_of_game, seat, 1)

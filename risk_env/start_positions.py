@@ -82,7 +82,7 @@ def is_several(positions: Any) -> bool:
 def records_of(
     positions: Sequence[Position], places: Sequence[str], rules: Rules, board: Board, is_open: bool = False
 ) -> Array:
-    """Return positions as an array of records (K,). Chance events and forced actions are not played yet.
+    """Return positions as an array of records (K,). Chance events and forced actions may still be due.
 
     Texts, bytes and records are checked. The state of a `Game` is not checked. With `is_open`, a position of
     a game that is over raises ValueError. The message of a ValueError begins with the entry of `places` for

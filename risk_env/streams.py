@@ -8,7 +8,7 @@ from typing import Any, TextIO
 
 
 class _Forgiving(io.RawIOBase):
-    """A writer to a file descriptor that drops data if it cannot be written (full disk, no reader)."""
+    """A writer to a file descriptor. Data that cannot be written (full disk, no reader) is dropped."""
 
     def __init__(self, number: int) -> None:
         self._number = number

@@ -61,7 +61,7 @@ class TextMatch(Match):
 
 @dataclass(frozen=True)
 class LearnerSettings:
-    """Settings of a learner: its reports and its rewards.
+    """Settings of a learner.
 
     `reward` is "win", "placement" or "territories". "win" is 1 for the winner, -1 / (P - 1) for the others,
     and 0 when the game is truncated. "placement" goes from 1 for the first place to -1 for the last place, in

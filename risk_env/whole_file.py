@@ -43,10 +43,11 @@ def new_file(path: Path, may_rename: bool = True) -> Path:
 
 
 def named(fresh: Path, path: Path, may_rename: bool = True) -> Path:
-    """Move the finished file `fresh` to `path`, and return its new path; never replace a file.
+    """Put the finished file `fresh` at `path`, and return the new path of the file; never replace a file.
 
     If `path` exists, -2, -3, ... is added before the suffix. If `may_rename` is false, FileExistsError is
-    raised instead. The file appears under its new name with its whole content.
+    raised instead. If the file system has hard links, the file appears under its new name with its whole
+    content, and also keeps its old name.
     """
 
     def place(target: Path) -> None:

@@ -3,7 +3,7 @@
 The folders beside this file are the sources of the bundles. The command copies one of these folders, writes
 the version of risk-env into the copy, and adds the other files that the hub needs:
 
-* openenv: a wheel of risk-env and the lock file. The lock file needs `pip install uv`.
+* openenv: a wheel of risk-env, and a lock file. To write the lock file, install uv: `pip install uv`.
 * verifiers: no other files. The hub installs risk-env from a package index.
 * kaggle: no other files. Kaggle's package and risk-env are installed separately.
 

@@ -1,7 +1,7 @@
 """Gymnasium: the environment `risk_env/Risk-v0` for one seat of a game.
 
 Opponents inside the environment play the other seats. `gymnasium.make_vec` makes a vector environment that
-plays all lanes in compiled code. `import risk_env` registers both environments.
+plays many games at once. `import risk_env` registers both environments.
 `gymnasium.make("risk_env:risk_env/Risk-v0")` needs no import.
 """
 
@@ -70,7 +70,7 @@ def lane_arguments(
     from the learner, or "shuffled" for each game. With "drawn", every other seat gets a random player from
     the list. With `seat=None`, the learner has the next seat in each new game. `illegal_action="random"` is
     for learners without masks: a random legal action replaces an illegal action, and `info["replaced"]` is
-    True. docs/gymnasium.md describes the other arguments.
+    then True. docs/gymnasium.md describes the other arguments.
     """
     return {
         "rules": rules_from(preset, options, FAST, make_lanes, lane_arguments, environment),
@@ -93,7 +93,7 @@ class RiskEnv(gymnasium.Env[Any, np.int64]):
     are the start positions of games. docs/gymnasium.md describes all arguments.
 
     Observations are float32 (D,), or a dict with `observation="structured"`. `info["action_mask"]`, int8
-    (n,), marks the legal actions. `info["seat"]` is the learner's seat. At the end of a game, info also
+    (n,), marks the legal actions. `info["seat"]` is the learner's seat. At the end of an episode, info also
     contains "winner", "placement", "rounds" and "seed".
 
     `reset(seed=s)` begins the game of `Game(seed=s)`. A reset without a seed begins the next game of the
@@ -133,7 +133,7 @@ class RiskEnv(gymnasium.Env[Any, np.int64]):
     def sample(self, seed: int) -> Game:
         """Return a copy of the game for search.
 
-        Facts that the learner does not know and future chance events are drawn from `seed`.
+        `seed` determines future chance events, and all facts that the learner does not know.
         """
         self._check_begun()
         return self.lanes.sample(0, seed)
@@ -166,8 +166,8 @@ class RiskEnv(gymnasium.Env[Any, np.int64]):
     def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
         """Play an action, then let all other seats play until the learner must act or the episode ends.
 
-        Raises IllegalAction for an illegal action, unless `illegal_action` is "random". Raises ResetNeeded if
-        the game has ended or has not begun.
+        Raises IllegalAction for an illegal action, unless `illegal_action` is "random". Raises ResetNeeded
+        before `reset`, and after the end of an episode.
         """
         if not self._is_running:
             raise gymnasium.error.ResetNeeded("step: the game has ended or has not begun; call reset() first")
@@ -212,12 +212,12 @@ class RiskVectorEnv(VectorEnv[Any, Any, Any]):
     cannot be "human". Game k of lane i has the seed `game_seed(seed, i, k)` (`risk_env.seeds`). Lane 0 plays
     the same games as `RiskEnv`. `autoreset_mode` is a member or a value of Gymnasium's `AutoresetMode`:
 
-    - `SAME_STEP`: when a game ends, the next game begins in the same step. The observation and the info show
-      the next game. `info["final_obs"]` and `info["final_info"]` show the end of the game that has ended.
-    - `NEXT_STEP`: the observation and the info show the end of the game. The lane's next step ignores the
+    - `SAME_STEP`: when an episode ends, the next game begins in the same step. The observation and the info
+      show the next game. `info["final_obs"]` and `info["final_info"]` show the end of the episode.
+    - `NEXT_STEP`: the observation and the info show the end of the episode. The lane's next step ignores the
       action, begins the next game, and returns the reward 0.
-    - `DISABLED`: the observation and the info show the end of the game. A step raises ResetNeeded until the
-      lane is reset.
+    - `DISABLED`: the observation and the info show the end of the episode. A step raises ResetNeeded until
+      the lane is reset.
 
     `reset(options={"reset_mask": mask})` begins the next game in the lanes that `mask`, bool (N,), marks.
     """
@@ -261,12 +261,12 @@ class RiskVectorEnv(VectorEnv[Any, Any, Any]):
     def sample(self, lane: int, seed: int) -> Game:
         """Return a copy of a lane's game for search.
 
-        Facts that the learner does not know and future chance events are drawn from `seed`.
+        `seed` determines future chance events, and all facts that the learner does not know.
         """
         return self.lanes.sample(lane, seed)
 
     def action_masks(self) -> npt.NDArray[np.bool_]:
-        """Return the masks of the legal actions, bool (N, n). A game that is over has no legal actions."""
+        """Return the masks of the legal actions, bool (N, n). After an episode, no action is legal."""
         return self._masks().astype(np.bool_)
 
     def reset(
@@ -295,10 +295,10 @@ class RiskVectorEnv(VectorEnv[Any, Any, Any]):
     def step(self, actions: Any) -> tuple[Any, Array, Array, Array, dict[str, Any]]:
         """Play the learners' actions, int (N,), then let all other seats play.
 
-        Each lane stops when the learner of the lane must act. Returns the observations, rewards float64 (N,),
-        terminated and truncated bool (N,), and the info. Raises IllegalAction for an illegal action, unless
-        `illegal_action` is "random". With `AutoresetMode.DISABLED`, raises ResetNeeded if the game of a lane
-        has ended.
+        Each lane stops when the learner must act or the episode ends. Returns the observations, rewards
+        float64 (N,), terminated and truncated bool (N,), and the info. Raises IllegalAction for an illegal
+        action, unless `illegal_action` is "random". With `AutoresetMode.DISABLED`, raises ResetNeeded if the
+        episode of a lane has ended.
         """
         lanes = self.lanes
         self._step_lanes(np.asarray(actions))
@@ -327,7 +327,7 @@ class RiskVectorEnv(VectorEnv[Any, Any, Any]):
             self._is_over[:] = self.lanes.ended
 
     def _observation(self) -> Any:
-        """Return each learner's observation, (N, ...): the last observation if the game has ended."""
+        """Return each learner's observation, (N, ...): the last observation if the episode has ended."""
         observation, over = self.lanes.observation(), np.flatnonzero(self._is_over)
         if len(over):
             last = self.lanes.final_observation(over)
@@ -348,7 +348,7 @@ class RiskVectorEnv(VectorEnv[Any, Any, Any]):
         return {**info, **_marks(info, np.ones(self.num_envs, np.bool_))}
 
     def _ends(self, ended: Array) -> dict[str, Any]:
-        """Return `final_obs` and `final_info` of the lanes in which a game has ended.
+        """Return `final_obs` and `final_info` of the lanes in which an episode has ended.
 
         As Gymnasium requires, both consist of arrays (N, ...) and masks.
         """
@@ -361,7 +361,7 @@ class RiskVectorEnv(VectorEnv[Any, Any, Any]):
         return {**ends, **_marks(ends, self.lanes.ended)}
 
     def render(self) -> tuple[Any, ...] | None:
-        """Return the board of every lane as text or as pixels (see `render_mode`)."""
+        """Return the board of every lane as text or as pixels, or None without a `render_mode`."""
         if self.render_mode is None:
             return None
         return tuple(draw(self.lanes.batch.game(lane), self.render_mode) for lane in range(self.num_envs))

@@ -1,8 +1,8 @@
 """PettingZoo: an AEC environment for every preset, with one agent for each seat (docs/pettingzoo.md).
 
 `env` is `raw_env` in the wrapper of PettingZoo that detects calls in the wrong order. In both environments,
-an illegal action raises IllegalAction and changes nothing. Arrays, dicts and lists that `env` returns are
-copies.
+an illegal action raises IllegalAction and changes nothing. Dicts and lists that `env` returns are copies. The
+masks in `infos` are read-only.
 """
 
 from __future__ import annotations
@@ -143,7 +143,7 @@ class raw_env(pettingzoo.AECEnv[str, Observation, int | None]):
     def sample(self, seed: int) -> Game:
         """Return a copy of the game for search.
 
-        Facts that the selected agent does not know and future chance events are drawn from `seed`.
+        `seed` determines future chance events, and all facts that the selected agent does not know.
         """
         game = self.game
         return game.determinize(self.possible_agents.index(self.agent_selection), seed)

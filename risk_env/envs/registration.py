@@ -26,7 +26,7 @@ def register() -> None:
 
 @dataclass
 class PlainSpec(EnvSpec):
-    """An EnvSpec that refuses arguments that JSON would change."""
+    """An EnvSpec whose `to_json` refuses arguments that JSON would change."""
 
     def to_json(self) -> str:
         """Return the spec as JSON.

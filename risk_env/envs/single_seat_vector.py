@@ -1,8 +1,8 @@
 """Lanes with one learner each, for the Gymnasium and SB3 environments.
 
 Opponents play all other seats until the learner must act. When the learner is eliminated or the game is over,
-the episode ends and the lane's next game begins at once. After the elimination of the learner, the rest of
-the game is not played.
+the episode ends. With `autoreset`, the lane's next game then begins at once. After the elimination of the
+learner, the rest of the game is not played.
 """
 
 from collections.abc import Mapping, Sequence
@@ -68,9 +68,9 @@ class SingleSeatVector:
     """`num_lanes` learners, one in each lane. Game k of lane i has the seed `seeds.game_seed(seed, i, k)`.
 
     `seat` is the learners' seat in every game. With `seat=None`, each learner has the next seat in each new
-    game, and lanes begin at different seats. `opponents` is one player for all other seats, or a list.
-    `opponent_order` seats a list of P - 1 players `"clockwise"` from the learner or `"shuffled"` in each
-    game. With `"drawn"`, every other seat gets a random player from a list of any length.
+    game, and neighbouring lanes begin at different seats. `opponents` is one player for all other seats, or a
+    list. `opponent_order` seats a list of P - 1 players `"clockwise"` from the learner or `"shuffled"` in
+    each game. With `"drawn"`, every other seat gets a random player from a list of any length.
     `illegal_action="random"` is for learners without masks: a random legal action replaces an illegal action.
     `start_at` sets the start positions of games.
     """
@@ -220,7 +220,7 @@ class SingleSeatVector:
     def sample(self, lane: int, seed: int) -> Game:
         """Return a copy of a lane's game for search.
 
-        Facts that the learner does not know and future chance events are drawn from `seed`.
+        `seed` determines future chance events, and all facts that the learner does not know.
         """
         return self.batch.game(lane).determinize(int(self.seat[lane]), seed)
 
@@ -346,7 +346,7 @@ class SingleSeatVector:
         self.arena.seat_players(lanes)
 
     def _chosen(self, lanes: Array) -> Array:
-        """Return the number of the player at each seat, clockwise from the learner, int (k, P - 1)."""
+        """Return the number of the player at each other seat, clockwise from the learner, int (k, P - 1)."""
         others = self.rules.num_players - 1
         if self.opponent_order == "clockwise":
             return np.broadcast_to(self._plan, (len(lanes), others))
@@ -361,7 +361,8 @@ class SingleSeatVector:
     def _play_on(self, lanes: Array) -> None:
         """Play in `lanes` until the learners must act.
 
-        When a game ends meanwhile, the lane's next game begins, or the lane stops if `autoreset` is False.
+        When a game ends meanwhile, the lane's next game begins. If `autoreset` is False, the lane stops
+        instead, unless the learner had no decision in the game.
         """
         empty = 0
         for stopped in self.arena.run(lanes):
@@ -434,7 +435,7 @@ def _players(opponents: Named | Sequence[Named], num_players: int, order: str) -
     if order != "drawn" and len(opponents) != num_players - 1:
         raise ValueError(
             f"opponents={list(opponents)!r}: {len(opponents)} opponents, but num_players={num_players} "
-            f"needs one opponent for all seats or a list of {num_players - 1}; "
+            f"needs one opponent for all other seats or a list of {num_players - 1}; "
             "a list of another length needs opponent_order='drawn'"
         )
     if not opponents:

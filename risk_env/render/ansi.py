@@ -1,4 +1,4 @@
-"""A position as text: the territories by continent, in columns, and one line per player."""
+"""A position as text: status, territories by continent, players, Objectives and Rewards."""
 
 from collections.abc import Sequence
 from itertools import zip_longest

@@ -28,7 +28,7 @@ def drawing_of(board: Board) -> Drawing:
 
 @lru_cache(maxsize=16)
 def automatic_drawing(num_territories: int, borders: tuple[tuple[int, int], ...]) -> Drawing:
-    """Return a drawing with discs that do not overlap.
+    """Return a drawing with a disc for each territory.
 
     Adjacent territories are near each other, and the lines between them avoid other discs if possible.
     """

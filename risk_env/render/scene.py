@@ -1,4 +1,4 @@
-"""The content of a picture: a public position, the names of the players, and a status line."""
+"""The content of a picture: a public position, and the names and signs that drawings need."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -71,7 +71,7 @@ class Scene(PublicState):
         return [f"{name} [{reward}]" if reward else name for name, reward in named]
 
     def status(self, board: Board) -> str:
-        """Return one line: round, turn, phase and the current battle."""
+        """Return one line: round, turn, phase and the current battle, or the winner."""
         if self.winner >= 0:
             return f"Round {self.round}: {self.name(self.winner)} has won"
         words = [f"Round {self.round}"] if self.round else ["Set-up"]

@@ -1,6 +1,6 @@
 """Videos of a game, written by imageio.
 
-The frames come from `draw_rgb`, as with `render_mode="rgb_array"`.
+Frames are arrays of pixels, as `draw_rgb` and environments with `render_mode="rgb_array"` return them.
 """
 
 from collections.abc import Iterable
@@ -38,8 +38,9 @@ def check_fps(name: str, fps: float) -> None:
 def write_video(path: str | Path, frames: Iterable[NDArray[np.uint8]], fps: float = FRAMES_A_SECOND) -> int:
     """Write frames, uint8 (H, W, 3), as .gif or .mp4, and return the number of frames.
 
-    `fps` is the number of frames per second, from 0.1 to 50. The last frame is shown for `HOLD` seconds.
-    Raises ValueError for another file extension and for `fps` out of range.
+    `fps` is the number of frames per second, from 0.1 to 50. The last frame is shown for about `HOLD`
+    seconds, or longer if `fps` is below 0.5. Raises ValueError for another file extension and for `fps` out
+    of range.
     """
     ending = Path(path).suffix
     if ending not in KINDS:

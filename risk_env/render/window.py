@@ -8,7 +8,7 @@ from risk_env.render.scene import Scene
 
 
 class Window:
-    """One window: `show` draws a position, `close` closes the window.
+    """A window: `show` draws a position, and `close` closes the window.
 
     `is_open` is False after the window was closed, by `close` or by the user.
     """

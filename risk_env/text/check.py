@@ -1,4 +1,4 @@
-"""Check of a position: every reason why play cannot continue safely from a game record.
+"""Check of a position: reasons why play cannot continue safely from a game record.
 
 The record may contain any bytes. `check` has four levels and stops at the first level that finds a problem:
 

@@ -2,8 +2,8 @@
 
 Examples are names of agents, players, maps and files, and error messages. Anybody who writes a bot, a map or
 a file can choose such words. `for_terminal` makes words safe for a terminal. In a Rich table, use
-`rich.text.Text(for_terminal(words))`, which ignores markup. The other functions are for pictures, HTML pages
-and spreadsheets.
+`rich.text.Text(for_terminal(words))`, which ignores markup. Other functions are for labels, figures, HTML
+pages and spreadsheets.
 """
 
 import html
@@ -19,8 +19,8 @@ _FORMULA = ("=", "+", "-", "@")  # first characters of formulas in spreadsheets
 def for_terminal(words: Any, keep: str = "") -> str:
     """Return words with all characters that are not printable escaped, as in `\\x1b`.
 
-    Examples of such characters are control characters, directional controls and surrogates.
-    Characters in `keep`, such as a line break, are not escaped.
+    Examples of such characters are control characters, directional controls and surrogates. Characters in
+    `keep`, such as a line break, are not escaped.
     """
     text = str(words)
     if text.isprintable():

@@ -45,7 +45,7 @@ class PositionError(ValueError):
 
 
 def to_text(record: Any, rules: Rules, board: Board) -> str:
-    """Return the complete text of a game in progress, with a checksum as its last line.
+    """Return the whole state of a game as text, with a checksum as the last line.
 
     The text includes hidden facts and the state of the random generator. Raises PositionError for a record
     that `check` rejects, because `from_text` would reject the text of such a record.
@@ -86,7 +86,8 @@ def from_text(text: str, board: Board | None = None) -> tuple[Rules, Board, npt.
 
     The text comes from `to_text` or is written by hand. The position is an array, game_dtype (1,). The text
     names a shipped map or a random map (`found_map`). If `board` is given, `board` is used instead, and must
-    have the digest in the text. Raises PositionError for a wrong text and for an impossible position.
+    have the digest in the text, if there is one. Raises PositionError for a wrong text and for an impossible
+    position.
     """
     lines, territories = _read_lines(text)
     rules = lines["rules"].read(_rules_of)
@@ -482,7 +483,7 @@ def _number(low: int, high: int) -> Form:
 
 
 def _word(values: dict[str, Any]) -> Form:
-    """Return the text form of the values in `values`, a dict from the words for the values to the values.
+    """Return the text form of values that have names. `values` maps each name to its value.
 
     A text may be in upper or lower case, and may have underscores instead of spaces.
     """
@@ -581,7 +582,7 @@ def _to_place(rules: Rules, _: Board) -> Form:
 def _objective(rules: Rules, _: Board) -> Form:
     """Return the text form of the state of an Objective (RULES 9.3).
 
-    The text is `-`, `face up` or the holder. The text also names a Reward that lies on the Objective.
+    The text is `-`, `face up` or the holder, followed by the Reward of the Objective if there is one.
     """
     holders = {"-": int(Held.NOT_IN_PLAY), "face up": int(Held.FACE_UP)}
     holders |= {f"player {seat}": seat for seat in range(rules.num_players)}

@@ -1,4 +1,4 @@
-"""The client of the environment."""
+"""The client of the OpenEnv environment."""
 
 from typing import Any
 

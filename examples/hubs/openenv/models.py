@@ -1,4 +1,4 @@
-"""The messages of the environment."""
+"""The messages between the client and the server of the OpenEnv environment."""
 
 from typing import Any
 

@@ -2,8 +2,8 @@
 
     python verifiers_risk.py --model NAME --base-url http://127.0.0.1:8000/v1 --games 8
 
-A task is a seed, and an episode is the game of this seed. A user message is a report, and an
-answer is a plan. `risk_env.text_env` computes the reward.
+A task is a seed, and an episode is the game of this seed. A user message is a report, and an answer is a
+plan. `risk_env.text_env` computes the reward.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ class RiskTask(vf.Task[RiskData, RiskState]):
 
     @vf.metric
     async def answers(self, trace: vf.Trace) -> dict[str, float]:
-        """Return the numbers of the model's answers, by kind of answer."""
+        """Return the numbers of answers, of refused answers and of fallbacks."""
         return trace.state.counts
 
     async def validate(self, runtime: vf.Runtime) -> bool:

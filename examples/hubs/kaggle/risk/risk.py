@@ -1,7 +1,7 @@
 """Risk for kaggle-environments: specification, interpreter, renderers and a random agent.
 
 If the parent of this folder is on `sys.path`, `from risk.risk import register; register()` makes
-`kaggle_environments.make("risk")` work. In the folder `kaggle_environments/envs`, kaggle-environments
+`kaggle_environments.make("risk")` work. If this folder is in `kaggle_environments/envs`, kaggle-environments
 registers the environment itself.
 """
 
@@ -90,7 +90,7 @@ def html_renderer(env: Any) -> str:
 
 
 def random_agent(observation: Any) -> int:
-    """Choose a legal action at random."""
+    """Return a random legal action."""
     return random.choice(observation.legal)
 
 

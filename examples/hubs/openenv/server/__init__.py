@@ -1,1 +1,1 @@
-"""The server of the environment."""
+"""The server of the OpenEnv environment."""

@@ -1,4 +1,4 @@
-"""The server: one environment for each session.
+"""The server of the OpenEnv environment: each session has its own environment.
 
     server --port 8000 --curriculum duel
 
@@ -43,7 +43,8 @@ def main() -> None:
     import uvicorn
 
     parser = argparse.ArgumentParser(description="Risk as an OpenEnv server")
-    parser.add_argument("--host", default="127.0.0.1", help="address to listen on (default: this machine)")
+    address = "address to listen on (default: 127.0.0.1, this machine only)"
+    parser.add_argument("--host", default="127.0.0.1", help=address)
     parser.add_argument("--port", type=int, default=8000, help="port (default: 8000)")
     parser.add_argument("--curriculum", choices=text_env.CURRICULA, help="games to play (default: tiny)")
     parser.add_argument("--opponents", help="compiled bot that plays against the client (default: random)")

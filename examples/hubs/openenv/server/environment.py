@@ -1,4 +1,4 @@
-"""The environment of one session."""
+"""The environment that the server makes for each session."""
 
 from typing import Any
 
