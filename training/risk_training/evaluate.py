@@ -95,7 +95,7 @@ def play_piece(agent: str, opponent: str, rules: Rules, board: Board, deals: ran
 
 
 def loaded(spec: str) -> Player:
-    """Return the player of a spec. A trained file is loaded once per process, and again when it changes."""
+    """Return the player of a spec. A trained file is cached, and loaded again when the file changes."""
     path = Path(spec)
     if not spec.endswith(POLICY_FILES) or not path.is_file():
         return load(spec)

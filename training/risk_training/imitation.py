@@ -76,7 +76,7 @@ class Decisions:
     observations: Array  # int8 (k, D)
     masks: Array  # uint8 (k, ceil(n / 8)): bits of the legal actions, as in `GameDecisions`
     actions: Array  # int32 (k,)
-    won: Array  # bool (k,): True if the seat has the first place, also in a truncated game
+    won: Array  # bool (k,): True if the seat has the first place, even in a truncated game
 
     @classmethod
     def of(cls, games: list[GameDecisions]) -> Decisions:

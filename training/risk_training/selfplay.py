@@ -1,12 +1,12 @@
 """Games of self-play for a trainer: the learner's decisions in many lanes, written into a rollout.
 
-In a share `league_share` of the games, the learner plays one seat. One opponent from a `League` of bots and
-snapshots plays all other seats. In the other games, the learner plays every seat. Only the learner's
-decisions are recorded.
+If the `League` of bots and snapshots has opponents, the learner plays a single seat in a share `league_share`
+of the games. One opponent plays all other seats. In all other games, the learner plays every seat. Only the
+learner's decisions are recorded.
 
-A bot may be an agent in Python or a program. In a run with such a bot, games against opponents end when the
-learner is eliminated, which saves time. A checkpoint cannot contain the memory of such a bot, so a resumed
-run begins new games.
+A bot may be a player that is not compiled, such as an agent in Python or a program. In a run with such a bot,
+games against opponents end when the learner is eliminated, which saves time. If the bot keeps a memory, which
+a checkpoint cannot contain, a resumed run begins new games.
 """
 
 from __future__ import annotations
