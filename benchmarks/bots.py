@@ -1,4 +1,4 @@
-"""Whole games per second between compiled bots: `python -m benchmarks.bots [--record]`.
+"""Whole games per second of compiled bots: `python -m benchmarks.bots [--record]`.
 
 Every bot plays against itself in all seats, on one thread, through `arena.play`. The rules follow the
 profile "fast", except that territories are claimed with three and six players. The number of games is doubled
