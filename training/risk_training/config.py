@@ -360,7 +360,7 @@ def _reader() -> Any:
     """Return a subclass of PyYAML's `SafeLoader` that rejects dangerous or misleading files.
 
     Aliases are rejected, because a short text with aliases can expand without bound. Duplicate keys in one
-    mapping and merges (`<<`) are rejected, because they would silently override values. The nesting of
+    mapping and merges (`<<`) are rejected, because a reader could not see which value counts. The nesting of
     brackets is limited during loading, because the loader's time per token grows with the number of open
     brackets.
     """

@@ -183,7 +183,7 @@ def _best_of(run: Path) -> str:
 def setting(agent: str, arguments: argparse.Namespace) -> tuple[Rules, Board]:
     """Return the rules and the map of the command line.
 
-    For a trained policy, the defaults are the rules and the map of the policy's training.
+    For a trained file, the defaults are the rules and the map in the file.
     """
     wanted, schema = vars(arguments), None
     if agent.endswith(POLICY_FILES):

@@ -110,7 +110,7 @@ class League:
         return leaving
 
     def record(self, name: str, points: float) -> None:
-        """Record the learner's points in a game against this opponent: a number from 0 to 1.
+        """Record the learner's points, from 0 to 1, in a game against this opponent.
 
         Results against a snapshot that has left the league are ignored.
         """

@@ -387,7 +387,7 @@ def game_metrics(
 ) -> dict[str, Any]:
     """Return metrics of finished games.
 
-    `rounds` are the numbers of rounds. `won` are pairs of an opponent, and True if the learner won.
+    `rounds` are the numbers of rounds. `won` lists pairs: the opponent, and True if the learner won.
     """
     metrics: dict[str, Any] = {"games/number": len(rounds)}
     if rounds:
@@ -400,7 +400,7 @@ def game_metrics(
 
 
 def potential(observations: Array, board: Board, weight: float) -> Array:
-    """Return each observing seat's share of all owned territories, multiplied by `weight`.
+    """Return each observing seat's share of the territories that players own, multiplied by `weight`.
 
     The result is float32 (k,) for observations int8 (k, D). Shaping adds gamma * potential(next) -
     potential(now) to each reward. After the seat's elimination or the end of the game, the potential is 0,
