@@ -190,7 +190,7 @@ def measure(job: Job, games: int) -> None:
 
 
 def scores_of(job: Job, games: int) -> dict[str, Any]:
-    """Return the content of the file SCORE; without measurements with this number of games, no wins."""
+    """Return the content of SCORE, or no wins if SCORE is missing or has another number of games."""
     path = job.folder / SCORE
     found = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
     return found if found.get("games") == games else {"games": games, "wins": {}}
@@ -215,7 +215,7 @@ def final_player(job: Job) -> CompiledBot:
 
 
 def summary(found: Sequence[Job], games: int) -> dict[str, Any]:
-    """Return the entries of the record that follow the heading, with a row per cell with a finished run."""
+    """Return the entries of the record that follow the heading; each cell with a finished run has a row."""
     cells: dict[tuple[str, int], list[Job]] = {}
     for job in found:
         cells.setdefault((job.method, job.players), []).append(job)

@@ -10,7 +10,7 @@ rollouts have the same hidden cards and the same future dice. The samples differ
 review. A turn is confirmed if the mean difference is above 0 at a level of 5 % (one-sided z test of the
 pairs).
 
-The games are played on two maps, with every number of players that the preset allows. On `classic`, with the
+The games are played on two maps, with each number of players of the preset in turn. On `classic`, with the
 default preset, a learned value evaluates positions. On `inner_sea`, a heuristic does. The table has a row for
 each map and for each number of players:
 
