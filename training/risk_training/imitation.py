@@ -121,7 +121,10 @@ class Trainer(TorchRun):
     ) -> None:
         super().__init__(config, folder, executor, named)
         if not isinstance(self.executor, InProcess):
-            raise ValueError("--workers must be 1: trainer imitation plays its games in this process")
+            raise ValueError(
+                "--workers must be 1, because trainer imitation plays its games in this process: remove "
+                "--workers"
+            )
         for name in (config.teacher, *config.bots):
             load_bot(name).check(self.rules, self.board)
         self.num_actions = tables(self.rules, self.board).num_actions
