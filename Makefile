@@ -1,5 +1,5 @@
 # The README names two commands, `make demo` and `make test`. `make help` lists all commands.
-# All packages are installed in .venv, and again only when pyproject.toml or constraints.txt changes.
+# Packages are installed in .venv, and installed again only when pyproject.toml or constraints.txt changes.
 
 PYTHON ?= python3
 WORKERS ?= 2
@@ -146,7 +146,7 @@ modes-plain: $(DEV)
 	@echo "== Some of the tests marked 'modes', compiled by Numba's public interface alone"
 	@RISK_ENV_PLAIN_NUMBA=1 NUMBA_OPT=0 $(PY) -W ignore -m pytest -n $(WORKERS) --dist loadfile -m modes $(PLAIN_TESTS) $(ARGS)
 
-long: $(DEV) lowest newest modes-plain modes-bounds ## run all checks that `make test` leaves out: long tests, plain Numba, bounds checks of batches and bots, lowest and newest dependencies
+long: $(DEV) lowest newest modes-plain modes-bounds ## run further checks that `make test` leaves out: long tests, plain Numba, bounds checks of batches and bots, lowest and newest dependencies
 	@$(PYTEST) -m 'long or interpreted' $(ARGS)
 
 # With the JIT off, nothing is compiled.

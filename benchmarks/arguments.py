@@ -43,5 +43,5 @@ def above_zero(text: str) -> float:
     """
     number = float(text)
     if not 0 < number < math.inf:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number above 0")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a finite number above 0")
     return number

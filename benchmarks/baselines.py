@@ -5,8 +5,8 @@
 
 A *cell* is a method with a number of players. The command trains a run for each cell and seed, with the
 configurations in `benchmarks/baseline_configs`. It then measures the weights at the end of each run. All
-cells get their first seed before any cell gets a second seed. If the command is interrupted, the same command
-continues; finished runs and finished measurements are kept. A cell is recorded with its finished seeds.
+cells get their first seed before any cell gets a second seed. If the command is interrupted, run it again to
+continue; finished runs and finished measurements are kept. A cell is recorded with its finished seeds.
 
 The trained agent plays every seat equally often, and one opponent plays all other seats. The table shows
 percentages of games won: the interquartile mean over seeds, and over seeds and opponents in the column "all".
@@ -38,7 +38,7 @@ CONFIGS = Path(__file__).parent / "baseline_configs"
 OPPONENTS = ("random", "grower", "breaker", "beam")
 GAMES = 120  # games against each opponent; a multiple of every number of players
 MEASURE_SEED = 77  # seed of the deals of all measurements
-CURVE_POINTS = 4  # number of evaluations during a run
+CURVE_POINTS = 4  # number of evaluations during a run (`state_value`: none)
 SCORE = "score.json"
 PACKAGES = ("risk-env", "numpy", "numba", "torch", "stable-baselines3", "sb3-contrib")
 
@@ -190,7 +190,7 @@ def measure(job: Job, games: int) -> None:
 
 
 def scores_of(job: Job, games: int) -> dict[str, Any]:
-    """Return the number of wins against each opponent that was measured with this number of games."""
+    """Return the content of SCORE, or no wins if SCORE is missing or has another number of games."""
     path = job.folder / SCORE
     found = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
     return found if found.get("games") == games else {"games": games, "wins": {}}
@@ -215,7 +215,7 @@ def final_player(job: Job) -> CompiledBot:
 
 
 def summary(found: Sequence[Job], games: int) -> dict[str, Any]:
-    """Return the entries of the record that follow the heading: one row per cell with a finished run."""
+    """Return the entries of the record that follow the heading; each cell with a finished run has a row."""
     cells: dict[tuple[str, int], list[Job]] = {}
     for job in found:
         cells.setdefault((job.method, job.players), []).append(job)

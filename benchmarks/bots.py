@@ -1,8 +1,8 @@
-"""Whole games per second between compiled bots: `python -m benchmarks.bots [--record]`.
+"""Whole games per second of compiled bots: `python -m benchmarks.bots [--record]`.
 
-Every bot plays against itself in all seats, on one thread, through `arena.play`. The rules follow the
-profile "fast", except that territories are claimed with three and six players. The number of games is doubled
-until the games take `--seconds`. Compiling is not timed.
+Every bot plays against itself in all seats, on one thread, through `arena.play`. The rules follow the profile
+"fast", except that territories are claimed with three and six players. The number of games is doubled until
+the games take at least `--seconds`. Compiling is not timed.
 """
 
 from __future__ import annotations

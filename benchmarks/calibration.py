@@ -60,7 +60,8 @@ def main(argv: Sequence[str] | None = None) -> None:
         "--field", required=True, metavar="A,B,...", help="compiled bots, of which one is drawn for each seat"
     )
     add("--players", type=int, nargs="+", default=PLAYERS, help="numbers of players (default: 2 3 4 5 6)")
-    add("--setup", nargs="+", choices=SETUPS, default=SETUPS, help="set-ups (default: deal claim)")
+    setups = "set-ups (default: deal claim); games of two players always use deal"
+    add("--setup", nargs="+", choices=SETUPS, default=SETUPS, help=setups)
     games = "number of games for each number of players and set-up (default: 2000)"
     add("--games", type=at_least_one, default=2000, help=games)
     add("--seed", type=int, default=39, help="seed of all games (default: 39)")

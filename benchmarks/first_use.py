@@ -60,10 +60,10 @@ def compiled_signatures() -> int:
 
 
 def measure(cold: bool = True, warm_runs: int = 3) -> dict[str, Any]:
-    """Return the seconds to the end of the first game with an empty and with a warm cache.
+    """Return a record of the first use, with the seconds of the first game and of a second game.
 
-    Without `cold`, the time with an empty cache is None. The time with a warm cache is the shortest
-    of `warm_runs` runs.
+    The first game is timed with a warm cache and, if `cold` is true, with an empty cache. Times with a warm
+    cache are from the fastest of `warm_runs` runs.
     """
     with tempfile.TemporaryDirectory() as folder:
         empty = run(Path(folder) if cold else None)

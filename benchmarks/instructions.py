@@ -164,7 +164,7 @@ def counts_in(dumps: Iterable[str]) -> dict[str, int]:
 
 
 def run(command: Sequence[str]) -> None:
-    """Run a command in a process whose number of instructions depends on the code alone."""
+    """Run a command with settings under which the number of instructions depends almost only on the code."""
     fixed = {"PYTHONHASHSEED": "0", "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
     compiled = {"NUMBA_CPU_NAME": PROCESSOR, "NUMBA_CPU_FEATURES": ""}
     cache = {"RISK_ENV_CACHE_DIR": str(ROOT / "build" / "instructions"), "OPENBLAS_CORETYPE": "Haswell"}

@@ -19,8 +19,8 @@ instructions of each workload, in millions. Valgrind counts the instructions. Ot
 the counts, so small changes are visible on any machine. A count is not a measure of time, because time also
 depends on memory accesses and branches. [Benchmarks](benchmarks.md) has times.
 
-The workloads named *batch* play steps of a batch with random actions, and write only the masks, or the masks
-and the observations.
+The workloads whose names begin with *batch* play steps of a batch with random actions, and write only the
+masks, or the masks and the observations.
 
 ![Instructions of each workload, relative to the first version with this workload](pictures/speed.svg)
 """

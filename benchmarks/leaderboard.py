@@ -4,8 +4,8 @@
 
 The command plays every agent of AGENTS whose result file is not yet in the folder, and prints the scores.
 With `--verify`, all games are played again and compared with the files. With `--record`, the headers of the
-files are stored in `benchmarks/results`, with one game of each agent on each track in SHOWN. `make docs`
-makes the page docs/leaderboard.html from this record.
+files are stored in `benchmarks/results`. For each agent and each track in SHOWN, a game that the agent won is
+stored too, if there is one. `make docs` makes the page docs/leaderboard.html from this record.
 """
 
 from __future__ import annotations

@@ -1,10 +1,9 @@
 """The measures of `benchmarks.peers`: environments of risk_env and of other libraries.
 
-Each measure runs in a separate process. A measure is a generator of rows. In all measures, the policy is
-uniformly random among the legal actions, and choosing actions is not timed. A step returns everything that a
-learner needs: the next observation and mask, rewards, and the ends of games. When a game ends, a new game
-begins. Each library is imported only by its own measure, because no other library is a dependency of
-risk_env.
+Each measure runs in a separate process. A measure is a generator of rows. Actions are uniformly random among
+the legal actions; for PufferLib, which has no masks, among all actions. The choice of the actions does not
+count in the time of a step. When a game ends, a new game begins. Each measure imports the library that it
+measures, because most of these libraries are not dependencies of risk_env.
 """
 
 from __future__ import annotations

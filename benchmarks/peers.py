@@ -1,7 +1,7 @@
 """Speed of risk_env and of other libraries in one run: `python -m benchmarks.peers --help`.
 
 The measures (benchmarks/measures.py) run one after another, each in a separate process. Each measure uses one
-core; the measure `threads` uses two. Other libraries are searched for in this interpreter and in the
+core, except `threads`, which uses two. Other libraries are searched for in this interpreter and in the
 interpreters given by `--python`. Missing libraries are reported.
 """
 
@@ -217,8 +217,10 @@ def report(record: dict[str, Any]) -> str:
 def explanation(record: dict[str, Any]) -> list[str]:
     """Return the lines that explain the numbers."""
     return [
-        "The table shows decisions per second on one core, with random legal actions. The time includes",
-        "observation, mask, rewards, ends and new games, but not the choice of the actions.",
+        "The table shows decisions per second on one core, with random actions. The time includes masks,",
+        "rewards and ends of games, but not the choice of the actions. Except in the rows of `GameBatch`",
+        "without observation, the time also includes observations. In the rows of PettingZoo environments,",
+        "the time does not include the beginning of a new game.",
         f"Each row shows the best and the median of {record['repeats']} windows of {record['seconds']:g} s,",
         f"from the best of {record['rounds']} rounds. Each round runs all measures once.",
     ]

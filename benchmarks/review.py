@@ -10,8 +10,9 @@ rollouts have the same hidden cards and the same future dice. The samples differ
 review. A turn is confirmed if the mean difference is above 0 at a level of 5 % (one-sided z test of the
 pairs).
 
-Half of the games are played on `classic`, where a learned value evaluates positions, and half on `inner_sea`,
-where a heuristic evaluates positions. The table has a row for each map and for each number of players:
+The games are played on two maps, with each number of players of the preset in turn. On `classic`, with the
+default preset, a learned value evaluates positions. On `inner_sea`, a heuristic does. The table has a row for
+each map and for each number of players:
 
 * turns, CPU time: mean number of turns of a game, and mean CPU time of a review.
 * reported, confirmed: turns that the reviews report, and turns that the check confirms.

@@ -171,7 +171,8 @@ def _store(folder: Path | None, config: TournamentConfig) -> Iterator[Store]:
         try:
             if store.config != config:
                 raise ValueError(
-                    f"{path} holds games of another agent, seed, map or list of bots: choose another --out"
+                    f"{path} holds games of another agent, preset, seed, map or list of bots: choose another "
+                    "--out"
                 )
             yield store
         finally:

@@ -1,9 +1,12 @@
 """Gain from more workers: `python -m benchmarks.scaling [--record]`.
 
-The benchmark measures 1 and 2 workers of each kind:
+The benchmark measures, with 1 and 2 workers of each kind and without workers:
 
 * Games per second of a tournament between six copies of an agent.
 * Decisions per second of self-play with one actor per worker, with and without learning.
+
+It also measures:
+
 * CPU time of the driver per game, in a tournament with thousands of simulated workers, which return results
   immediately.
 * Bytes sent per game, per decision and per update of the weights.
@@ -12,7 +15,7 @@ Speeds are medians over windows, and the kinds alternate. In each round of windo
 with one worker of the same kind, and Ray workers with the same number of processes. Workers run only during
 their own window, so Ray does not slow other kinds down.
 
-From these results, the benchmark estimates the speed of 10, 100 and 1,000 cores.
+From these results, the benchmark estimates the speed of 1, 10, 100 and 1,000 cores.
 """
 
 from __future__ import annotations

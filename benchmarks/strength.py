@@ -3,8 +3,8 @@
     python -m benchmarks.strength strategist --players 6 --field breaker,hunter,beam,planner,grower
 
 The agent plays every deal from every seat. The other players are drawn from the field for each game, without
-repetition if the field has enough bots. In a field, `kept_out` stands for opponents that no rollout and no
-training uses. The rules follow the profile "fast".
+repetition if the field has enough bots. In a field, `kept_out` stands for `attacker` and the four beams among
+the kept-out opponents (docs/benchmark.md). The default profile of the rules is "fast".
 """
 
 from __future__ import annotations
@@ -75,7 +75,8 @@ def main(argv: Sequence[str] | None = None) -> None:
         help="bots from which the other players are drawn: compiled bots, or kept_out",
     )
     add_rules_arguments(parser, FAST, f"6 if the preset allows that number; else {PLAYERS}")
-    parser.add_argument("--games", type=at_least_one, default=240, help="number of games (default: 240)")
+    games = "minimum number of games (default: 240)"
+    parser.add_argument("--games", type=at_least_one, default=240, help=games)
     parser.add_argument("--seed", type=int, default=77, help="seed of all games (default: 77)")
     arguments = parser.parse_args(argv)
     rules = rules_of(vars(arguments), FAST, 6)

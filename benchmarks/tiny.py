@@ -114,7 +114,7 @@ def report(record: dict[str, Any]) -> str:
         f"* result of the seat that begins, under best play: {100 * record['first_seat']:+.2f}",
         "* result of the solved player against a best response: "
         f"{100 * record['solved_against_best_response']:+.6f}",
-        f"* agents with memory or chance, left out: {', '.join(record['with_memory']) or 'none'}",
+        f"* agents left out because of memory or chance: {', '.join(record['with_memory']) or 'none'}",
     ]
     title = "# The solved duel"
     return "\n".join([title, "", *heading_lines(record), *facts, "", *table(*cells(record["rows"]))])

@@ -271,7 +271,7 @@ COMPARISONS: dict[str, tuple[Sequence[str], Callable[[str, int, Path], dict[str,
 
 
 def interval(values: Sequence[float]) -> str:
-    """Return the mean of k values and its 95 % confidence interval (Student's t), in percent."""
+    """Return the mean of k values in percent and, if k > 1, its 95 % confidence interval (Student's t)."""
     mean, count = np.mean(values), len(values)
     if count < 2:
         return f"{100 * mean:.1f}"

@@ -11,8 +11,8 @@ shipped styles, `breaker` and `hunter` also play. The third of the population wi
 All other styles are replaced by copies of the kept styles, in which two parameters are drawn again, and by
 random styles. The score of a style is its win rate divided by the even share, so the score depends on the
 population. With `--against`, one style plays in each game, and the named bots play all other seats.
-The first population then also contains changed copies of `evolved`, and the score of a style is its mean
-score in all generations so far.
+The first population then contains `evolved` and changed copies of `evolved`, and the score of a style is its
+mean score in all generations so far.
 """
 
 from __future__ import annotations
@@ -107,7 +107,7 @@ def main() -> None:
 
 
 def first_styles(field: Field, chance: np.random.Generator) -> list[Style]:
-    """Return the first population: random styles, and with `--against` also changed copies of `evolved`."""
+    """Return the first population: random styles and, with `--against`, `evolved` and changed copies."""
     if not field.alone:
         return [drawn(chance) for _ in range(POPULATION)]
     parents = [Style(*(int(value) for value in parent.begins[1:])) for parent in evolved.BOTS]

@@ -2,7 +2,7 @@
 
     python -m research.habits --games 300
 
-The command writes `risk_agents/search/habits.json`.
+The command writes `agents/risk_agents/search/habits.json`.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
     python -m research.thread_pools [--windows 1000] [--steps 2]
 
-The ways of sharing a step alternate in short windows, and each second round has the reverse order. Other
+The ways of sharing a step alternate in short windows, and every second round has the reverse order. Other
 load slows some windows down, so the best window of each way counts. In the ways with locks and with an
 executor, the caller checks all actions, and then each thread steps slices of the lanes.
 """
@@ -89,7 +89,8 @@ def main() -> None:
     add = parser.add_argument
     add("--windows", type=at_least_one, default=1000, metavar="N", help="windows of each way (default: 1000)")
     add("--steps", type=at_least_one, default=2, metavar="N", help="timed steps of a window (default: 2)")
-    add("--games", type=at_least_one, nargs="+", default=[1024, 16384], metavar="N", help="games of a batch")
+    games = "numbers of games of the batches (default: 1024 16384)"
+    add("--games", type=at_least_one, nargs="+", default=[1024, 16384], metavar="N", help=games)
     arguments = parser.parse_args()
     load = os.getloadavg()[0]
     rows = [row for games in arguments.games for row in measure(games, arguments)]

@@ -7,8 +7,8 @@ k, with the weights from the start of update k.
 The settings alone determine which weights are used in each rollout. The same seed therefore gives the same
 run with any number of workers, and a killed run resumes exactly. An actor is a set of games, not a process.
 For each rollout, the state of the games is sent to a worker, and the worker returns the new state. If a
-worker fails, no game is lost. With `staleness: 1`, a worker starts the next rollout without waiting for the
-learner.
+worker fails, no game is lost. With `staleness: 1`, the next rollout of an actor does not wait for the
+rollouts of the other actors.
 """
 
 from __future__ import annotations
@@ -96,7 +96,7 @@ class Actors:
         self.snapshots: dict[str, Weights] = {}  # weights of the snapshots, by name
         self.joining: list[int] = []  # number of decisions at each snapshot that joins the leagues next
         self.sent: State | None = None  # weights and newly joined snapshots of the running rollouts
-        self.running: list[Future[tuple[Played, State]]] = []  # latest rollout by actor; empty after loading
+        self.running: list[Future[tuple[Played, State]]] = []  # latest rollout of each actor, or empty
         self.shared: dict[str, Any] = {}  # snapshots by name, as returned by `WorkExecutor.share`
         self.won: list[tuple[str, bool]] = []  # finished games: opponent, True for a win
         self.rounds: list[int] = []

@@ -7,10 +7,11 @@ the game or, if the game was truncated, the value of the last position. With `td
 of the positions in between count as well. In this module, a *round* is a training round: whole games are
 played, then the network learns from the latest rounds.
 
-Unless `begin_with` is set, the bots of the setting `bots` play the first round, and with `staleness: 1` also
-the second round. In all other rounds, each seat is played by a bot with probability `bot_share`, and
-otherwise by `beam` with the value that is being trained. For exploration, attacks are sometimes stopped, and
-troops are sometimes drafted to a random territory.
+Unless `begin_with` is set, only bots play the first round and, with `staleness: 1`, the second round. In all
+other rounds, each seat is played by a bot with probability `bot_share`, and otherwise by `beam` with the
+value that is being trained. The bots are drawn from the setting `bots`. If `bots` is empty, `random` plays
+the rounds without a trained value, and `beam` plays every seat of the other rounds. For exploration, attacks
+are sometimes stopped, and troops are sometimes drafted to a random territory.
 """
 
 from __future__ import annotations
@@ -145,7 +146,7 @@ class Positions:
 
     @classmethod
     def joined(cls, chunks: Sequence[Positions], size: int) -> Positions:
-        """Return the positions of a round, joined from its chunks of `size` games."""
+        """Join the positions of several chunks. Every chunk except the last has `size` games."""
         positions = cls(
             *(np.concatenate([getattr(chunk, name) for chunk in chunks]) for name in vars(chunks[0]))
         )
@@ -336,7 +337,7 @@ class Trainer(TorchRun):
             return metrics | self.learn()
 
     def _play_round(self) -> Positions:
-        """Play the next round. With `staleness: 1`, also start the following round."""
+        """Play the next round. With `staleness: 1`, also start the following round, if any."""
         config = self.config
         is_trained = self.updates > 0 or config.begin_with is not None
         weights = self.arrays() if is_trained else {}
@@ -363,7 +364,7 @@ class Trainer(TorchRun):
     def _keep(self, number: int, played: Positions) -> None:
         """Store the positions of a round in memory and in the folder.
 
-        The oldest positions are dropped from memory.
+        Only the latest `memory` rounds stay in memory.
         """
         replace_file(self._file(number), played.save)
         self.positions[number] = played

@@ -42,10 +42,10 @@ SELFPLAY = "selfplay"
 LEAGUES = (SELFPLAY, "sb3")  # trainers whose opponents come from a league
 SET = "set any key of the configuration, as in --set learning_rate=1e-3 or --set evaluation.games=100"
 
-RESUMED = ("steps", "against")  # arguments that --resume allows
+RESUMED = ("steps", "against")  # options of a new run that --resume allows, besides --device
 # settings for an exploiter of an agent in Python: each seat of each game needs a separate agent
 IN_PYTHON = {"n_envs": 16, "n_steps": 256}
-EVALUATIONS = 10  # minimum number of points of a gain curve, unless INTERVAL is set
+EVALUATIONS = 10  # desired minimum number of points of a gain curve, unless INTERVAL is set
 INTERVAL = "evaluation.interval"
 
 # settings that have a command-line option of the same name
@@ -68,8 +68,8 @@ def main(argv: Sequence[str]) -> None:
     if arguments.responses is not None and (given := [name for name in given if name != "out"]):
         name = given[0].replace("_", "-")
         parser.error(
-            f"--{name} is not allowed with --responses: use exploiter_settings and value_settings in "
-            f"{arguments.responses}"
+            f"--{name} is not allowed with --responses: use exploiter_settings, value_settings and the other "
+            f"settings in {arguments.responses}"
         )
     check_range("--threads", arguments.threads, 1, MOST_THREADS)
     if arguments.seeds is not None:
@@ -110,7 +110,7 @@ class _Runs:
 
 
 def _train_responses(arguments: argparse.Namespace, executor: WorkExecutor) -> None:
-    """Train rounds of exploiters, or continue earlier rounds, and print a line for each round."""
+    """Run rounds of exploiters, or continue earlier rounds, and print a line for each round."""
     settings = responses.read_responses(arguments.responses)
     load_bot(settings.agent)  # raises ValueError now if the file names an agent that is not compiled
     folder = Path(arguments.out) if arguments.out else _fresh_folder(Path(arguments.responses))
@@ -186,7 +186,7 @@ def _train_seeds(arguments: argparse.Namespace, executor: WorkExecutor) -> dict[
 def _begun_or_continued(arguments: argparse.Namespace, executor: WorkExecutor) -> Any:
     """Return the run in the folder `--out`: a new run, or the run of the checkpoint in this folder.
 
-    Raises ValueError if the run of the checkpoint has other settings.
+    Raises ValueError if the run of the checkpoint has other settings. Its device and its length may differ.
     """
     from risk_training.run import load_checkpoint
 
@@ -207,7 +207,7 @@ def _begun_or_continued(arguments: argparse.Namespace, executor: WorkExecutor) -
 
 
 def _named(arguments: argparse.Namespace) -> tuple[str, ...]:
-    """Return the specs that the command line names. Only agents of these specs may run code of their own."""
+    """Return the spec of --against, if given. Only the agent of this spec may run code of its own."""
     return () if arguments.against is None else (arguments.against,)
 
 
@@ -346,7 +346,7 @@ def changed(facts: Mapping[str, Any], arguments: argparse.Namespace, length: str
 
 
 def _against(facts: Mapping[str, Any], agent: str) -> dict[str, Any]:
-    """Return the settings of an exploiter: all training and evaluation games are against one agent."""
+    """Return the settings that change for an exploiter, whose games are all against one agent."""
     league, evaluation = (facts.get(name) or {} for name in ("league", "evaluation"))
     if (
         facts["trainer"] not in LEAGUES

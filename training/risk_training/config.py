@@ -1,4 +1,4 @@
-"""Settings shared by all trainers, and YAML files in the format of RL Baselines3 Zoo."""
+"""Settings shared by all trainers, and YAML files with settings."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ TRACKERS = (TENSORBOARD_TRACKER, "wandb", "trackio")
 MOST_BYTES = 1 << 14  # largest size of a configuration, in bytes
 MOST_LETTERS = 80  # maximum number of characters of an unknown name that are compared with the known names
 MOST_STEPS = 10**12  # maximum number of steps of a run, and between two evaluations, checkpoints or snapshots
-MOST_LANES = 1 << 14  # maximum number of lanes of an actor, and of decisions per lane between two updates
+MOST_LANES = 1 << 14  # largest number of lanes of an actor, of steps of a rollout, and of games per chunk
 MOST_GAMES = 10**6  # maximum number of games per training round
 MOST_BATCH = 1 << 20  # largest minibatch size
 MOST_WIDTH = 1024  # largest layer width; the time to initialise a layer grows with the cube of its width
@@ -191,7 +191,7 @@ class RunSettings(Settings):
 class NetworkSettings(RunSettings):
     """Settings that the project's own trainers share, in addition to `RunSettings`."""
 
-    # decay of the averaged weights, which play in games and are written to the trained file; 0: no averaging
+    # decay of the averaged weights, which are evaluated and written to the trained file; 0: no averaging
     ema_decay: float = setting(0.0, 0, 0.99999)
 
 
@@ -273,7 +273,7 @@ def _span(least: float, most: float) -> str:
 
 
 def check_names(name: str, facts: Collection[Any], allowed: Collection[str]) -> None:
-    """Raise ValueError for an unknown name. The error suggests a similar allowed name."""
+    """Raise ValueError for an unknown name. The error suggests a similar allowed name, if there is one."""
     if strange := [each for each in facts if each not in allowed]:
         hint = suggestion(str(strange[0])[:MOST_LETTERS], allowed)
         raise ValueError(f"{name}: {shortened(strange[0])} is unknown{hint}; allowed: {', '.join(allowed)}")
@@ -360,7 +360,7 @@ def _reader() -> Any:
     """Return a subclass of PyYAML's `SafeLoader` that rejects dangerous or misleading files.
 
     Aliases are rejected, because a short text with aliases can expand without bound. Duplicate keys in one
-    mapping and merges (`<<`) are rejected, because they would silently override values. The nesting of
+    mapping and merges (`<<`) are rejected, because a reader could not see which value counts. The nesting of
     brackets is limited during loading, because the loader's time per token grows with the number of open
     brackets.
     """

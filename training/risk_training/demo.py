@@ -1,7 +1,7 @@
-"""`risk-env demo`: watch a game, train a small agent, and play two tournaments.
+"""`risk-env demo`: show boards of two games, train a small agent, and play two tournaments.
 
-The first tournament ranks the trained agent in duels. The second tournament has six players per game, and the
-strongest agents take part.
+The first tournament ranks the trained agent in duels. The second tournament has six players per game: agents
+that search whole turns, and scripted bots.
 """
 
 import argparse

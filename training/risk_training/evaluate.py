@@ -95,7 +95,7 @@ def play_piece(agent: str, opponent: str, rules: Rules, board: Board, deals: ran
 
 
 def loaded(spec: str) -> Player:
-    """Return the player of a spec. A trained file is loaded once per process, and again when it changes."""
+    """Return the player of a spec. A trained file is cached, and loaded again when the file changes."""
     path = Path(spec)
     if not spec.endswith(POLICY_FILES) or not path.is_file():
         return load(spec)
@@ -183,7 +183,7 @@ def _best_of(run: Path) -> str:
 def setting(agent: str, arguments: argparse.Namespace) -> tuple[Rules, Board]:
     """Return the rules and the map of the command line.
 
-    For a trained policy, the defaults are the rules and the map of the policy's training.
+    For a trained file, the defaults are the rules and the map in the file.
     """
     wanted, schema = vars(arguments), None
     if agent.endswith(POLICY_FILES):

@@ -76,7 +76,7 @@ class Decisions:
     observations: Array  # int8 (k, D)
     masks: Array  # uint8 (k, ceil(n / 8)): bits of the legal actions, as in `GameDecisions`
     actions: Array  # int32 (k,)
-    won: Array  # bool (k,): True if the seat has the first place, also in a truncated game
+    won: Array  # bool (k,): True if the seat has the first place, even in a truncated game
 
     @classmethod
     def of(cls, games: list[GameDecisions]) -> Decisions:
@@ -121,7 +121,10 @@ class Trainer(TorchRun):
     ) -> None:
         super().__init__(config, folder, executor, named)
         if not isinstance(self.executor, InProcess):
-            raise ValueError("--workers must be 1: trainer imitation plays its games in this process")
+            raise ValueError(
+                "--workers must be 1, because trainer imitation plays its games in this process: remove "
+                "--workers"
+            )
         for name in (config.teacher, *config.bots):
             load_bot(name).check(self.rules, self.board)
         self.num_actions = tables(self.rules, self.board).num_actions

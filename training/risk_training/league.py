@@ -36,9 +36,9 @@ class LeagueSettings(Settings):
     """Settings of the league: the opponents, and the probability of drawing each opponent.
 
     If the league has bots and snapshots, a draw gives a snapshot with probability `snapshot_share`, and a bot
-    otherwise. A drawn snapshot is the latest snapshot with probability `latest_share`. All other draws, among
-    the bots or among the snapshots, are weighted by `priority`. If w is the learner's share of points against
-    an opponent, the weight of the opponent is:
+    otherwise. With probability `latest_share`, a draw of a snapshot simply gives the latest snapshot. All
+    other draws, among the bots or among all snapshots, are weighted by `priority`. If w is the learner's
+    share of points against an opponent, the weight of the opponent is:
 
     * `"hard"`: (1 - w)^power, which prefers opponents that still beat the learner;
     * `"close"`: (w (1 - w))^power, which prefers opponents of about the learner's strength;
@@ -54,7 +54,7 @@ class LeagueSettings(Settings):
     history: int = setting(8, 0, MOST_SNAPSHOTS)  # number of older snapshots, spread evenly over the run
     priority: str = setting("hard", choices=PRIORITIES)
     power: float = setting(1.0, 0, 100)
-    floor: float = setting(0.1, 0, 1)  # share of uniform draws, which reach every opponent
+    floor: float = setting(0.1, 0, 1)  # share of the weighted draws that ignore the weights
     smoothing: float = setting(8.0, 1e-6, 1e12)  # number of prior results, half of them wins
     horizon: float = setting(400.0, 1, 1e12)  # number of games after which old results have mostly faded
 
@@ -110,10 +110,9 @@ class League:
         return leaving
 
     def record(self, name: str, points: float) -> None:
-        """Record the learner's points in a game against this opponent.
+        """Record the learner's points, from 0 to 1, in a game against this opponent.
 
-        The points are 1 if the learner's place is better, 0 if the opponent's place is better, and 1/2 if
-        both share a place. Results against a snapshot that has left the league are ignored.
+        Results against a snapshot that has left the league are ignored.
         """
         check_range("points", points, 0, 1)
         standing = self._standings.get(name)
@@ -194,7 +193,11 @@ class League:
 
 
 def points_of(place: int, opponents_place: int) -> float:
-    """Return the learner's points against an opponent, given both places (`League.record`)."""
+    """Return the learner's points against an opponent, given both places.
+
+    The points are 1 if the learner's place is better, 0 if the opponent's place is better, and 1/2 if both
+    share a place.
+    """
     return 1.0 if place < opponents_place else 0.5 if place == opponents_place else 0.0
 
 

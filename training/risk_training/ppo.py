@@ -1,4 +1,4 @@
-"""The trainer `selfplay`: PPO (Schulman et al. 2017) by self-play on all seats of many games.
+"""The trainer `selfplay`: PPO (Schulman et al. 2017) by self-play in many games at once.
 
 A *transition* is one decision of one seat. The next state of the transition is the same seat's next decision,
 however many other seats decide in between. The transitions of a seat end when the seat is eliminated or the
@@ -6,7 +6,8 @@ game ends. A game that is truncated at the round limit is bootstrapped from the 
 observation. Without shaping, the reward of a win is 1, and every other reward is 0. A value is then a
 (discounted) win probability, and a later loss is no better than an early loss.
 
-`selfplay` plays the games, and `run` writes the log and the checkpoints. This module contains the algorithm.
+The module `selfplay` plays the games, and the module `run` writes the log and the checkpoints. This module
+contains the algorithm.
 """
 
 from __future__ import annotations
@@ -125,8 +126,8 @@ class Trainer(TorchRun):
             return Actors(config, self.executor)
         if not isinstance(self.executor, InProcess):
             raise ValueError(
-                "--workers must be 1 for one actor without staleness, which plays in this process: "
-                "use more actors with --set actors=N"
+                "--workers must be 1 for one actor without staleness, which plays in this process: remove "
+                "--workers, or use more actors with --set actors=N"
             )
         return SelfPlay(config, self.board, named=self.named)
 

@@ -1,9 +1,10 @@
 """Rounds of exploiters: an agent is trained against its exploiters (PSRO, Lanctot et al. 2017).
 
 An *exploiter* is a policy that is trained against one agent only; it approximates a best response to this
-agent. In each round, the trainer `selfplay` trains an exploiter of the current agent. If the exploiter gains
-at least `least_gain` over the even share of wins, the trainer `state_value` trains a new value. The training
-games of the value include all exploiters so far. In the next round, the agent is `tactician` with this value.
+agent. In each round, the trainer `selfplay` trains an exploiter of the current agent. The rounds end when an
+exploiter gains less than `least_gain` over the even share of wins, or after round `rounds`. Otherwise, the
+trainer `state_value` trains a new value. The training games of the value include all exploiters so far. In
+the next round, the agent is `tactician` with this value.
 
     round-N/exploiter/   the run of the exploiter
     round-N/value/       the run of the next agent's value

@@ -78,7 +78,7 @@ def _narrow(values: Array, most: int) -> Array:
 
 @dataclass
 class Rollout:
-    """Decisions of the learner: T steps of N lanes, filled by `SelfPlay.collect`.
+    """Decisions of the learner: T steps of N lanes, filled by `SelfPlay.collect` or `Actors.collect`.
 
     If `keeps_features` is True, features of every step are kept. Otherwise only features of the latest step
     are kept, and the learner computes features from the recorded observations.

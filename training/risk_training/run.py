@@ -315,7 +315,7 @@ class TorchRun(Run):
             average.lerp_(values.detach(), 1 - self.config.ema_decay)
 
     def arrays(self) -> dict[str, Array]:
-        """Return copies of the weights to use in games: the averaged weights, or the network's weights."""
+        """Return copies of the averaged weights or, without averaging, of the network's weights."""
         if not self.averages:
             return self.network.arrays()
         return {name: values.cpu().numpy().copy() for name, values in self.averages.items()}
@@ -482,7 +482,7 @@ def to_data(value: Any) -> Any:
 
 
 def from_data(value: Any) -> Any:
-    """Convert the result of `to_data` back to the original value."""
+    """Convert the result of `to_data` back: a mapping of bytes, dtype and shape becomes an array."""
     if isinstance(value, dict) and _ARRAY in value:
         dtype = np.lib.format.descr_to_dtype(_tuples(parse_json(value[_ARRAY])))
         return np.frombuffer(value["bytes"].numpy().tobytes(), dtype).reshape(value["shape"]).copy()

@@ -75,7 +75,7 @@ class CompiledSlot(SnapshotSlot):
         self.player = CompiledBot(f"slot {number}", "", self._choose)
 
     def load(self, name: str, policy: Any, weights: Mapping[str, Any]) -> None:
-        """Load a snapshot, and compile its network."""
+        """Load a snapshot, and prepare its network for compiled code."""
         super().load(name, policy, weights)
         network = self.policy.network
         self.network: Network = compiled_network(network.layout, network.arrays())

@@ -62,9 +62,9 @@ class BoardRolloutBuffer(MaskableRolloutBuffer):
 class BoardPolicy(MaskableActorCriticPolicy):
     """A policy with a trunk over the whole board, and local heads for territories, borders and cards.
 
-    `risk_training.torch_network` documents the network. The policy takes flat observations. Probabilities are
-    computed without torch.distributions, which would take more time than everything else. `rules` is the
-    result of `Rules.to_dict`, and `map_source` an argument of `load_map`.
+    `risk_training.torch_network` documents the network. The policy takes flat observations. Methods used in
+    training avoid torch.distributions, which would take more time than everything else. `rules` is the result
+    of `Rules.to_dict`, and `map_source` an argument of `load_map`.
     """
 
     def __init__(

@@ -198,7 +198,9 @@ class Trainer(Run):
     ) -> None:
         super().__init__(config, folder, executor, named)
         if not isinstance(self.executor, InProcess):
-            raise ValueError("--workers must be 1: trainer sb3 plays its games in this process")
+            raise ValueError(
+                "--workers must be 1, because trainer sb3 plays its games in this process: remove --workers"
+            )
         self.spent["snapshots"] = 0.0
         torch.distributions.Distribution.set_default_validate_args(False)
         self.env = make_environments(config)

@@ -1,12 +1,12 @@
 """Games of self-play for a trainer: the learner's decisions in many lanes, written into a rollout.
 
-In a share `league_share` of the games, the learner plays one seat. One opponent from a `League` of bots and
-snapshots plays all other seats. In the other games, the learner plays every seat. Only the learner's
-decisions are recorded.
+If the `League` of bots and snapshots has opponents, the learner plays a single seat in a share `league_share`
+of the games. One opponent plays all other seats. In all other games, the learner plays every seat. Only the
+learner's decisions are recorded.
 
-A bot may be an agent in Python or a program. In a run with such a bot, games against opponents end when the
-learner is eliminated, which saves time. A checkpoint cannot contain the memory of such a bot, so a resumed
-run begins new games.
+A bot may be a player that is not compiled, such as an agent in Python or a program. In a run with such a bot,
+games against opponents end when the learner is eliminated, which saves time. If the bot keeps a memory, which
+a checkpoint cannot contain, a resumed run begins new games.
 """
 
 from __future__ import annotations
@@ -387,7 +387,7 @@ def game_metrics(
 ) -> dict[str, Any]:
     """Return metrics of finished games.
 
-    `rounds` are the numbers of rounds. `won` are pairs of an opponent, and True if the learner won.
+    `rounds` are the numbers of rounds. `won` lists pairs: the opponent, and True if the learner won.
     """
     metrics: dict[str, Any] = {"games/number": len(rounds)}
     if rounds:
@@ -400,7 +400,7 @@ def game_metrics(
 
 
 def potential(observations: Array, board: Board, weight: float) -> Array:
-    """Return each observing seat's share of all owned territories, multiplied by `weight`.
+    """Return each observing seat's share of the territories that players own, multiplied by `weight`.
 
     The result is float32 (k,) for observations int8 (k, D). Shaping adds gamma * potential(next) -
     potential(now) to each reward. After the seat's elimination or the end of the game, the potential is 0,

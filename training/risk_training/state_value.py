@@ -6,8 +6,8 @@ one bot. Some seats place all their first troops on a random territory, or claim
 `strategist` may make such choices too.
 
 The network's targets are the results of the games and, by TD(λ), the network's predictions for later turns
-(Tesauro 1995). The network learns from a round, then the next round is played. With a `bot_share` below 1,
-`tactician` plays the remaining seats. The current network, or the value that `judge` names, then evaluates
+(Tesauro 1995). After each round, the network learns from the positions of the round. With a `bot_share` below
+1, `tactician` plays the remaining seats. The current network, or the value that `judge` names, then evaluates
 the plans of `tactician`.
 """
 
@@ -245,7 +245,10 @@ class Positions:
 
     @classmethod
     def joined(cls, chunks: Sequence[Positions], size: int) -> Positions:
-        """Return the positions of a round with one number of players, joined from chunks of `size` games."""
+        """Join the positions of chunks with the same number of players.
+
+        Every chunk except the last has `size` games.
+        """
         names = ("codes", "games", "lookers", "winners")
         parts = (np.concatenate([getattr(chunk, name) for chunk in chunks]) for name in names)
         positions = cls(*parts, chunks[0].players)
@@ -287,8 +290,8 @@ class Games:
     def _bots_that_know(self) -> tuple[list[CompiledBot], Array]:
         """Return the bots that can play these games, and their shares of the bots' seats.
 
-        A trained policy, for example, can play only with the number of players of its training. Raises
-        ValueError if no bot can play.
+        The policies of `selfplay`, for example, play only with the number of players of their training.
+        Raises ValueError if no bot can play.
         """
         specs = zip(self.config.bots, self.config.weights, strict=True)
         bots = [(load_bot(spec), weight) for spec, weight in specs if weight]

@@ -21,7 +21,7 @@ MOST_BYTES = 64  # largest size of the file TRACKER_ID, in bytes
 class Tracker(ABC):
     """Base class of trackers, which receive the metrics of a run."""
 
-    place: Path  # folder that the tracker writes to, for error messages
+    place: Path  # path that error messages name
 
     @abstractmethod
     def log(self, row: Mapping[str, Any], steps: int) -> None:

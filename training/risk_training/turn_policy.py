@@ -1,10 +1,10 @@
 """The trainer `turn_policy`: a network chooses the plans worth trying when a turn begins.
 
-A training round plays whole games with two to six players. Bots play some of the seats, and the learner plays
-the other seats. At the start of each turn, the learner tries all plans, evaluates the resulting positions
-with a state value, and follows the best plan (`risk_agents.search.lookahead`). The network learns each plan's
-gain over the mean of all plans. This method is expert iteration (Anthony et al. 2017) with a search of one
-turn.
+In a training round, whole games are played with each number of players in `tables`. Bots play some of the
+seats, and the learner plays the other seats. At the start of each turn, the learner tries all plans,
+evaluates the resulting positions with a state value, and follows the best plan
+(`risk_agents.search.lookahead`). The network learns the win probability of each plan, minus the mean over all
+plans. This method is expert iteration (Anthony et al. 2017) with a search of one turn.
 """
 
 from __future__ import annotations
@@ -89,7 +89,10 @@ class Trials:
 
     @property
     def gains(self) -> Array:
-        """Gain of each plan over the mean of all plans, float32 (k, plans), or NaN for unavailable plans."""
+        """Win probability of each plan minus the mean over all plans, float32 (k, plans).
+
+        Unavailable plans are NaN, and do not count in the mean.
+        """
         worths = np.where(self.worths == UNTRIED, np.nan, self.worths)
         return worths - np.nanmean(worths, axis=1, keepdims=True)
 
