@@ -66,13 +66,13 @@ class ExternalAgent(Agent):
     def reset(self, seat: int, rules: Rules, board: Board, seed: int) -> None:
         """Tell the program that a game begins.
 
-        Raises ProgramFault if the program does not read the message in time.
+        Raises ProgramFault if the message cannot be sent in time.
         """
         self._exchange.begin(seat)
         self._tell({"type": "game", "seat": seat, "seed": seed & _SAFE_INTEGER, **game_facts(rules, board)})
 
     def act(self, view: View) -> int:
-        """Return the next action of the program's plan; request a new plan if the plan is used up.
+        """Return the next action of the program's plan; request a new plan if this plan has none.
 
         Raises ProgramFault if the program does not answer with a legal action in time.
         """
