@@ -29,8 +29,8 @@ ABOUT = (
 )
 ABOUT_OPPONENTS = (
     "The column train shows the score against opponents that agents may be trained against. The column kept "
-    "out shows the score against opponents that agents may not be trained against. Each other column shows "
-    "the percentage of shared games in which the agent finished before the opponent."
+    "out shows the score against opponents that agents may not be trained against. Each column with the name "
+    "of an opponent shows the percentage of shared games in which the agent finished before this opponent."
 )
 FEW_DEALS = (
     f"* The score or percentage comes from fewer than {FEW_CLUSTERS} deals, so the interval is too narrow."

@@ -148,7 +148,7 @@ def write_results(
 
 
 def _digest_of(facts: Mapping[str, Any]) -> Any:
-    """Return a hash object that contains the version, the agent and `quick`, but no games yet."""
+    """Return a hash object for the version, the agent and `quick`, which the games will update."""
     parts = [facts[name] for name in ("risk_env", "agent", "quick")]
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode())
 
@@ -308,7 +308,7 @@ def _check_text(what: str, text: Any) -> None:
 
 
 def _check_times(times: dict[str, Any]) -> None:
-    """Raise ValueError unless `times` contains a date, seconds, and milliseconds per turn for each track."""
+    """Raise ValueError unless `times` contains a date, seconds, and milliseconds per turn by track."""
     _check_types(times, {"date": str, "seconds": float, "ms_a_turn": dict}, "times")
     try:
         is_date = date.fromisoformat(times["date"]).isoformat() == times["date"]
