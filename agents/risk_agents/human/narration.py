@@ -1,4 +1,4 @@
-"""Describe a game in words: one line for each event (`risk_env.events`) or attack."""
+"""Describe the events of a game (`risk_env.events`) in words; the rolls of an attack share a line."""
 
 from collections.abc import Callable, Sequence
 from typing import NamedTuple

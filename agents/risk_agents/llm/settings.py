@@ -1,7 +1,7 @@
-"""Settings of `llm:MODEL` agents, from a TOML file and the environment: endpoint, limits, prices.
+"""Settings of `llm:MODEL` agents, such as the endpoint and limits, from a TOML file and the environment.
 
 The environment variable `RISK_ENV_LLM` names the file. The key comes only from the environment variable that
-`key_variable` names. Files and logs never contain the key.
+`key_variable` names. The key is masked in transcripts and error messages (`masking`).
 """
 
 import os

@@ -27,8 +27,8 @@ PORT = 8321
 # Limits for one address: requests per second, requests in a burst, concurrent POST requests
 MOST_REQUESTS, BURST, MOST_POSTS = 100, 500, 6
 INSTRUCTIONS = (
-    "The board game Risk. new_game begins a game against bots or other clients, and returns a token for each "
-    "seat. report shows the situation and the decision to make. act plays a plan: several actions in order, "
+    "The board game Risk. new_game begins a game against bots or other clients, and returns the tokens of "
+    "your seat and of open seats. report shows the situation and the decision to make. act plays a plan: several actions in order, "
     "usually a whole turn."
 )
 
@@ -109,7 +109,7 @@ def _add_looking(server: MCPServer, games: OpenGames) -> None:
 
     @_tool(server)
     def legal_actions(token: str) -> str:
-        """Return all legal actions, one per line; none while another seat is to act."""
+        """Return all legal actions, one per line; none if your seat is not to act."""
         return "\n".join(games.legal_actions(token))
 
     @_tool(server)
@@ -187,7 +187,7 @@ def make_app(names: Sequence[str], games: OpenGames | None = None) -> ASGIApp:
 
 
 def main(argv: Sequence[str]) -> None:
-    """Run the command `mcp`: serve until the client disconnects, or until Ctrl-C."""
+    """Run the command `mcp`: serve until Ctrl-C or, with standard streams, until the client disconnects."""
     parser = command_parser("mcp")
     parser.add_argument(
         "--http", action="store_true", help="use streamable HTTP instead of standard input and output"
