@@ -170,7 +170,7 @@ def _add_resources(server: MCPServer) -> None:
 
 
 def client_of(context: Context[Any, Any] | None) -> str:
-    """Return the address of the client, or "" if the client is not on a network."""
+    """Return the address or network of the client (`network_of`), or "" over standard streams."""
     request = None if context is None else context.request_context.request
     return network_of(getattr(request, "client", None))
 
