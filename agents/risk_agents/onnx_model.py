@@ -3,8 +3,8 @@
 The modules `learned.compiled_network` and `learned.beam_value_features` define the networks.
 
 The ONNX model of a policy also encodes the observation (`learned.features`), so the model reads the
-observations of an environment. The ONNX model and the compiled network compute sums in different orders, so the last
-digits of logits may differ.
+observations of an environment. The ONNX model and the compiled network compute sums in different orders, so
+the last digits of logits may differ.
 """
 
 import json

@@ -7,8 +7,9 @@
 
 The limits are `resource` limits and, if possible, a control group that limits the total memory. If bubblewrap
 (`bwrap`) works, it builds a read-only file system with only the files that the agent needs, adds a folder for
-temporary files, and hides the network and other processes. Without bubblewrap, Linux may still allow an empty network namespace. As the last
-step, `confine` blocks system calls and, in bubblewrap, replaces the user root with NOBODY.
+temporary files, and hides the network and other processes. Without bubblewrap, Linux may still allow an empty
+network namespace. As the last step, `confine` blocks system calls and, in bubblewrap, replaces the user root
+with NOBODY.
 """
 
 import json

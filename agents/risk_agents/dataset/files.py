@@ -105,8 +105,8 @@ def read_decisions(path: str | Path) -> tuple[dict[str, Any], dict[str, Array]]:
 
     Column `observation` is int8 (k, D), and column `mask` is bool (k, n), True for legal actions. The other
     columns have shape (k,). Raises FileNotFoundError if `path` is not a regular file, and ValueError if
-    `write_parquet` cannot have written the file, or if its columns need too much memory. A file is never expanded to more than MOST_TIMES times its
-    size; for small files, the limit is 1 MiB.
+    `write_parquet` cannot have written the file, or if its columns need too much memory. A file is never
+    expanded to more than MOST_TIMES times its size; for small files, the limit is 1 MiB.
     """
     import pyarrow as pa
     import pyarrow.parquet as pq
@@ -292,9 +292,9 @@ def _bytes_of(column: Any) -> Array:
 def write_minari(name: str, spec: RecordingSpec, games: Iterable[GameDecisions]) -> int:
     """Write games as the Minari dataset `name`, and return the number of decisions.
 
-    The decisions of one seat in one game are an episode. Observations are int8 (D,), and actions are whole numbers. The seat's
-    last decision has the reward of the whole game; the seat's other decisions have the reward 0.
-    `infos["action_mask"]` contains the action mask of each decision, int8 (n,).
+    The decisions of one seat in one game are an episode. Observations are int8 (D,), and actions are whole
+    numbers. The seat's last decision has the reward of the whole game; the seat's other decisions have the
+    reward 0. `infos["action_mask"]` contains the action mask of each decision, int8 (n,).
     """
     import minari
     from gymnasium import spaces

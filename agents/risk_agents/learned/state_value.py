@@ -163,8 +163,8 @@ class StateValueFile(StateNetworkFile):
     def bot(self, source: str, name: str | None = None) -> CompiledBot:
         """Raise ValueError, because a value cannot play on its own."""
         raise ValueError(
-            f"agent={source!r} is a state value, which cannot play on its own: use tactician:FILE.npz, or name "
-            "the file in the setting `judge` of training"
+            f"agent={source!r} is a state value, which cannot play on its own: use tactician:FILE.npz, or "
+            "name the file in the setting `judge` of training"
         )
 
 

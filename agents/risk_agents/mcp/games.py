@@ -143,8 +143,8 @@ class OpenGames:
         """Play a plan, then let bots play until a client must act; return an account and a new report.
 
         The account states which actions of the plan were played. Raises ValueError if the plan cannot be
-        played or the seat is not to act; the game then does not change. Also raises ValueError if a bot fails, and
-        after MOST_DECISIONS decisions.
+        played or the seat is not to act; the game then does not change. Also raises ValueError if a bot
+        fails, and after MOST_DECISIONS decisions.
         """
         table, seat = self._find(token)
         with table.lock:

@@ -28,8 +28,8 @@ PORT = 8321
 MOST_REQUESTS, BURST, MOST_POSTS = 100, 500, 6
 INSTRUCTIONS = (
     "The board game Risk. new_game begins a game against bots or other clients, and returns the tokens of "
-    "your seat and of open seats. report shows the situation and the decision to make. act plays a plan: several actions in order, "
-    "usually a whole turn."
+    "your seat and of open seats. report shows the situation and the decision to make. act plays a plan: "
+    "several actions in order, usually a whole turn."
 )
 
 
