@@ -20,7 +20,7 @@ FILES = (
 
 
 def main(argv: Sequence[str]) -> None:
-    """Run the command `export`: write an ONNX model, or the weights as a .npz file."""
+    """Run the command `export`: write an ONNX model, the weights as a .npz file, or both."""
     parser = command_parser("export")
     parser.add_argument("policy", help=f"trained file to convert: {FILES}")
     parser.add_argument(

@@ -1,7 +1,7 @@
 """Make agents from specs, which are strings that name players.
 
     grower                     name that is registered in the entry-point group `risk_env.agents`
-    path/to/file.py:NAME       class or bot in a Python file
+    path/to/file.py:NAME       player in a Python file, such as a class or a bot
     policy.npz                 trained file (.npz, .zip or .onnx)
     tactician:FILE.npz         `tactician` with another state value
     kept_out:NAME              kept-out opponent (`risk_agents.kept_out`)
@@ -65,7 +65,7 @@ def load(spec: str) -> CompiledBot | Policy | AgentFactory:
     if an ONNX file does not exist.
     """
     if spec == HUMAN:
-        raise ValueError(f"agent={spec!r}: a person at the terminal can play only in `risk-env play`")
+        raise ValueError(f"agent={spec!r}: a person plays in `risk-env play`, or as risk_agents.make({spec!r})")
     if spec.startswith(PROGRAM):
         from risk_agents.external import ExternalAgent
 

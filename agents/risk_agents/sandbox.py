@@ -112,7 +112,10 @@ def sandbox(level: str | None) -> Sandbox:
     closed = Sandbox(limits, bubblewrap)
     problem = _bubblewrap_problem(closed)
     if not problem:
-        walls = "no network, no access to your files and processes, write access only to temporary files"
+        walls = (
+            "no network, no access to your processes, no access to your files except the agent's files, "
+            "write access only to temporary files"
+        )
         return closed._replace(says=f"{walls} (bubblewrap); {_limits_in_words(limits)}")
     if level == STRICT:
         raise SandboxError(

@@ -9,8 +9,8 @@ to show a difference. The method is the control variate for chance of AIVAT (Bur
 Bowling 2009), with weight 1.
 
 The probabilities come from a learned value (VALUE). Luck is therefore known only in games that this value
-covers: games of two players on the classic map. With three or more players, the method saves too few games
-(`docs/agents.md`).
+covers: preset `classic` with two players on the classic map, with any `attack`, `defender_dice` and
+`max_rounds`. With three or more players, the method saves too few games (`docs/agents.md`).
 """
 
 from collections.abc import Sequence
