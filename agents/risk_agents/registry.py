@@ -65,7 +65,9 @@ def load(spec: str) -> CompiledBot | Policy | AgentFactory:
     if an ONNX file does not exist.
     """
     if spec == HUMAN:
-        raise ValueError(f"agent={spec!r}: a person plays in `risk-env play`, or as risk_agents.make({spec!r})")
+        raise ValueError(
+            f"agent={spec!r}: a person plays in `risk-env play`, or in programs as risk_agents.make({spec!r})"
+        )
     if spec.startswith(PROGRAM):
         from risk_agents.external import ExternalAgent
 
