@@ -24,7 +24,7 @@ TITLE = "risk_env leaderboard"
 ABOUT = (
     "The score of a track is 0 for an even share of the wins, and 100 for winning every game. The mean "
     "covers all tracks that do not limit the training. Brackets contain 95 % confidence intervals. Rows with "
-    "the word quick cover only the first deals of each track, so the intervals are wide. Press a heading to "
+    "the word quick cover only the first deals of each track, so the intervals are wide. Click a heading to "
     "sort the table."
 )
 ABOUT_OPPONENTS = (

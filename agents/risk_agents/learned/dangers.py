@@ -1,4 +1,4 @@
-"""Dangers: inputs of state values that follow from an observation, but that small networks learn slowly.
+"""Dangers: additional inputs of state values, which small networks would learn slowly from observations.
 
 An observation contains the troops of each territory, but not the borders. A network without dangers must
 learn the borders. `write_dangers` writes these dangers as codes of counts (`encode_count`):

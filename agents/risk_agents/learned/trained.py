@@ -20,7 +20,7 @@ Weights = Mapping[str, Any]
 
 FORMAT = 1
 POLICY, BEAM_VALUE, STATE_VALUE, TURN_POLICY = "policy", "beam value", "state value", "turn policy"
-MOST_BYTES = 1 << 25  # maximum size of all arrays of a file, in bytes
+MOST_BYTES = 1 << 25  # maximum total size of the arrays of a file, in bytes
 MOST_WEIGHT = 65504  # the largest float16; files store weights as float16
 
 

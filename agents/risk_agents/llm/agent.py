@@ -37,7 +37,7 @@ PRIMERS = {  # name of the prompt for each phase
 
 @dataclass
 class Counts:
-    """Counts of one agent in one game: turns, answers, tokens, costs and failures."""
+    """Counts of one agent in one game, such as turns, answers, tokens and failures."""
 
     turns: int = 0  # rounds in which the agent had a decision
     exchanges: int = 0  # answers of the model

@@ -20,7 +20,7 @@ from risk_env.words.report import STYLES
 FILE_VARIABLE = "RISK_ENV_LLM"
 URL_VARIABLE = "OPENAI_BASE_URL"
 MOST_BYTES = 1 << 20  # maximum size of the file, in bytes
-MOST = 10**9  # largest value of any number
+MOST = 10**9  # largest value of a limit or a price
 ANSWERS = ("text", "tool", "json")
 
 

@@ -27,7 +27,7 @@ class Leave(Exception):
 
 
 class TerminalTable(Match):
-    """Match at a terminal: the players at the seats, and the number of events that each person has seen."""
+    """Match at a terminal, which shows each person the events since the person's last decision."""
 
     def __init__(self, game: Game, specs: Sequence[str], terminal: Terminal, path: str) -> None:
         self.specs, self.terminal = tuple(specs), terminal
