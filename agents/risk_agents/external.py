@@ -1,7 +1,7 @@
 """External programs as agents: JSON lines over standard input and output (docs/protocol.md).
 
-`make("cmd:./my_bot --fast")` starts the program. If the program exceeds a time limit, exits, or sends an
-invalid answer, it is killed, and `ProgramFault` is raised.
+`make("cmd:./my_bot --fast")` starts the program. If the program exceeds a time limit, exits or sends an
+invalid answer, all its processes are killed, and `ProgramFault` is raised.
 """
 
 import os

@@ -141,7 +141,7 @@ def review(
     seed: int = 0,
     progress: Progress = lambda done: None,
 ) -> Review:
-    """Return the review of a game that has its history.
+    """Return the review of a game, computed from the game's history.
 
     `progress` receives the number of finished turns. The same arguments always give the same review. Raises
     ValueError for a game without a turn.
