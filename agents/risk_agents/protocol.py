@@ -34,7 +34,7 @@ _MAP_FIELDS = (
 
 
 class Exchange:
-    """State of the exchange with one program, such as the requested fields and the plan of the current game."""
+    """State of the exchange with one program, such as the requested fields and the current game's plan."""
 
     def __init__(self, hello: dict[str, Any]) -> None:
         self.wants_texts, self.wants_events = (hello.get(name) is True for name in ("texts", "events"))
