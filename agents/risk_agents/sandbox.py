@@ -6,10 +6,10 @@
     sandbox("strict")  as "yes", but SandboxError if bubblewrap does not work
 
 The limits are `resource` limits and, if possible, a control group that limits the total memory. If bubblewrap
-(`bwrap`) works, it builds a read-only file system with only the files that the agent needs, adds a folder for
-temporary files, and hides the network and other processes. Without bubblewrap, Linux may still allow an empty
-network namespace. As the last step, `confine` blocks system calls and, in bubblewrap, replaces the user root
-with NOBODY.
+(`bwrap`) works, it builds a read-only file system with only the files that the agent needs. Bubblewrap adds a
+folder for temporary files, and hides the network and other processes. Without bubblewrap, Linux may still
+allow an empty network namespace. As the last step, `confine` blocks system calls and, in bubblewrap, replaces
+the user root with NOBODY.
 """
 
 import json

@@ -104,8 +104,8 @@ def read_decisions(path: str | Path) -> tuple[dict[str, Any], dict[str, Array]]:
     """Read a file of `write_parquet`; return the facts, and the columns of the k decisions by name.
 
     Column `observation` is int8 (k, D), and column `mask` is bool (k, n), True for legal actions. The other
-    columns have shape (k,). Raises FileNotFoundError if `path` is not a regular file, and ValueError if
-    `write_parquet` cannot have written the file, or if its columns need too much memory. A file is never
+    columns have shape (k,). Raises FileNotFoundError if `path` is not a regular file. Raises ValueError if
+    `write_parquet` cannot have written the file, or if the columns need too much memory. A file is never
     expanded to more than MOST_TIMES times its size; for small files, the limit is 1 MiB.
     """
     import pyarrow as pa

@@ -9,7 +9,7 @@ to show a difference. The method is the control variate for chance of AIVAT (Bur
 Bowling 2009), with weight 1.
 
 The probabilities come from a learned value (VALUE). Luck is therefore known only in games that this value
-covers: preset `classic` with two players on the classic map, with any `attack`, `defender_dice` and
+covers. These are duels of the preset `classic` on the classic map, with any `attack`, `defender_dice` and
 `max_rounds`. With three or more players, the method saves too few games (`docs/agents.md`).
 """
 

@@ -183,7 +183,7 @@ class TerminalTable(Match):
         self.terminal.say(f"The game is saved in {self.path}.")
 
     def keep(self, path: str) -> None:
-        """Save the game in the file `path`, or in a new file if `path` exists and contains something else.
+        """Save the game in `path`, or under a new name if `path` exists and is not this game's current file.
 
         The attribute `path` of the table is set to the name of the file.
         """
