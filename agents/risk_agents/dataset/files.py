@@ -168,9 +168,10 @@ def _checked_facts(pa: Any, file_schema: Any) -> dict[str, Any]:
     if not (
         isinstance(facts["agents"], list) and facts["agents"] and all(isinstance(text, str) for text in texts)
     ):
+        given = (f"{name}={shortened(facts[name])}" for name in ("agents", "only", "reward", "version"))
         raise ValueError(
-            "'agents' must be a list of one or more strings; 'only' must contain strings, and 'reward' and "
-            "'version' must be strings"
+            f"{', '.join(given)}: agents must be a list of one or more strings, only must contain strings, "
+            "and reward and version must be strings"
         )
     if (
         not 0 < schema.num_actions <= MOST_ACTIONS

@@ -71,7 +71,8 @@ class Schema:
         texts = (self.map_source, self.map_digest, self.columns)
         if not all(isinstance(text, str) for text in texts) or type(self.num_actions) is not int:
             raise ValueError(
-                "schema: map_source, map_digest and columns must be strings, and num_actions a whole number"
+                f"schema: map_source, map_digest and columns are {shortened(texts)}, and num_actions is "
+                f"{shortened(self.num_actions)}: must be strings and a whole number"
             )
         Rules.from_dict(dict(self.options))
 
