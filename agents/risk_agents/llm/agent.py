@@ -1,9 +1,9 @@
 """Agent `llm:MODEL`: a language model that reads reports and answers with plans.
 
 If an answer cannot be played, the model gets the reason and answers again. After too many attempts or a
-failure of the endpoint, the fallback of `risk_env.words.action_plan` plays. The fallback plays the rest of the
-turn, or one decision of the set-up. The fallback also plays when the tokens or the money of a game are spent.
-The agent counts these events for the tournament's table.
+failure of the endpoint, the fallback of `risk_env.words.action_plan` plays. The fallback plays the rest of
+the turn, or one decision of the set-up. The fallback also plays when the tokens or the money of a game are
+spent. The agent counts these events for the tournament's table.
 """
 
 import time
