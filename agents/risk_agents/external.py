@@ -72,7 +72,7 @@ class ExternalAgent(Agent):
         self._tell({"type": "game", "seat": seat, "seed": seed & _SAFE_INTEGER, **game_facts(rules, board)})
 
     def act(self, view: View) -> int:
-        """Return the next action of the program's plan; request a new plan if this plan has none.
+        """Return the next action of the program's plan; if the plan has no action, request a new plan.
 
         Raises ProgramFault if the program does not answer with a legal action in time.
         """

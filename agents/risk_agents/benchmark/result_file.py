@@ -148,7 +148,7 @@ def write_results(
 
 
 def _digest_of(facts: Mapping[str, Any]) -> Any:
-    """Return a hash object for the version, the agent and `quick`, which the games will update."""
+    """Return a hash of the version, the agent and `quick`, to be updated with the games."""
     parts = [facts[name] for name in ("risk_env", "agent", "quick")]
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode())
 

@@ -1,1 +1,1 @@
-"""Exact values of small duels (games of two players), in which the core plays every action and roll."""
+"""Exact values of small duels (games of two players); the core plays every action and every roll."""
