@@ -66,7 +66,7 @@ def load(spec: str) -> CompiledBot | Policy | AgentFactory:
     """
     if spec == HUMAN:
         raise ValueError(
-            f"agent={spec!r}: people play only in `risk-env play`, or in programs with risk_agents.make({spec!r})"
+            f"agent={spec!r}: people play in `risk-env play`, or in programs with risk_agents.make({spec!r})"
         )
     if spec.startswith(PROGRAM):
         from risk_agents.external import ExternalAgent

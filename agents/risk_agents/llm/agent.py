@@ -90,7 +90,7 @@ class ModelAgent(Agent):
         self.transcript = Transcript(self.settings, f"{self.model}-{seed & 0xFFFFFFFFFFFFFFFF:016x}-{seat}")
 
     def act(self, view: View) -> int:
-        """Return the next action of the plan; if the plan has no action, request a new plan from the model."""
+        """Return the next action of the plan; if the plan has no action, ask the model for a new plan."""
         if view.public.round != self._round:
             self._round, self.counts.turns = view.public.round, self.counts.turns + 1
         action = self.plan.next_action(view.game)
