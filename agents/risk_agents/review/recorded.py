@@ -105,7 +105,7 @@ class _Walk:
     def _event(self, before: Any, action: int | None = None) -> Iterator[ChanceEvent]:
         """Yield the chance event that followed the record `before`.
 
-        Nothing is yielded before the first turn, or if only one outcome was possible.
+        Nothing is yielded before the first turn, or if `possible_records` returns fewer than two records.
         """
         if not self._turns:
             return
