@@ -1,4 +1,4 @@
-"""Layout of the policy network for a map and rules: the used columns of an observation, and the actions."""
+"""Layout of the policy network: used columns of an observation, borders of the map, and blocks of actions."""
 
 import numpy as np
 
