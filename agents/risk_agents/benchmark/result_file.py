@@ -221,8 +221,8 @@ def read_header(path: str | Path) -> Header:
     """
     if not Path(path).is_file():
         raise FileNotFoundError(f"there is no regular file {str(path)!r}")
-    if Path(path).stat().st_size > MOST_BYTES:
-        raise ResultFileError(f"{path}: a result file must have at most {MOST_BYTES} bytes")
+    if (size := Path(path).stat().st_size) > MOST_BYTES:
+        raise ResultFileError(f"{path} has {size} bytes; a result file may have at most {MOST_BYTES} bytes")
     with open(path, "rb") as lines:
         return _header(lines, path)
 

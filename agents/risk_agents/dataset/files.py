@@ -198,8 +198,9 @@ def _checked_columns(table: Any, facts: dict[str, Any]) -> dict[str, Array]:
     """Return the columns as arrays; raise ValueError for missing, impossible or illegal values."""
     schema = Schema.from_dict(facts["schema"])
     num_actions, players = schema.num_actions, schema.rules.num_players
-    if any(column.null_count for column in table.columns):
-        raise ValueError("a column contains null values, which are not allowed")
+    for name, column in zip(table.column_names, table.columns, strict=True):
+        if column.null_count:
+            raise ValueError(f"column {name} contains null values, which are not allowed")
     columns = {name: table[name].to_numpy() for name in _NUMBERS}
     columns["observation"] = _bytes_of(table["observation"]).view(np.int8)
     _check_values("observation", columns["observation"], 0, MOST_CODE)

@@ -82,7 +82,7 @@ class Budget:
 BUDGET = Budget()
 # Players of rollouts in games with goals; these beams keep fewer positions than the beams of `strategist`
 GOAL_PLAYERS = (beam.other_turn(beam.BOT, "reviewing beam", width=2),)
-# Smaller budget for games with goals, because rollouts with GOAL_PLAYERS take about ten times as long
+# Smaller budget for games with goals: rollouts with GOAL_PLAYERS take about ten times as long as others
 GOAL_BUDGET = Budget(chances=16, samples=12, check=32, candidates=2)
 
 
