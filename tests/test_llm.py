@@ -371,7 +371,7 @@ def test_wrong_settings_are_named(
 def test_every_phase_has_a_primer() -> None:
     assert set(llm.PRIMERS) == {phase for phase in Phase if phase < Phase.OVER}
     assert all(prompt("v1", name) for name in llm.PRIMERS.values())
-    with pytest.raises(ValueError, match="this version has no prompt"):
+    with pytest.raises(ValueError, match="has no prompt 'system'; allowed versions: v1"):
         prompt("v0", "system")
 
 

@@ -1,6 +1,6 @@
 """Agents for risk_env: random, scripted bots, search, trained policies, external programs and people.
 
-The package also contains the commands that use agents, such as `tournament`, `play` and `serve`.
+The package also contains commands that use agents, such as `tournament`, `play` and `serve`.
 """
 
 from risk_agents.registry import load, make

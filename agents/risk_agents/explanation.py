@@ -1,7 +1,7 @@
-"""Explanations by agents that search: the plans, an estimate for each plan, and the chosen plan.
+"""Explanations by agents that search: the plans with their estimates, and the chosen plan.
 
-The analysis board (`risk-env serve`) shows the explanations of any agent with a method `explain()`. The
-method returns an `Explanation`, or None if there is no explanation.
+The analysis board (`risk-env serve`) shows the explanations of registered agents with a method `explain()`.
+The method returns an `Explanation`, or None if there is no explanation.
 """
 
 from __future__ import annotations

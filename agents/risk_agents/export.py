@@ -20,7 +20,7 @@ FILES = (
 
 
 def main(argv: Sequence[str]) -> None:
-    """Run the command `export`: write an ONNX model, or the weights as a .npz file."""
+    """Run the command `export`: write an ONNX model, the weights as a .npz file, or both."""
     parser = command_parser("export")
     parser.add_argument("policy", help=f"trained file to convert: {FILES}")
     parser.add_argument(
@@ -29,7 +29,7 @@ def main(argv: Sequence[str]) -> None:
         help="write an ONNX model; a policy's model reads the observation and the mask of an environment",
     )
     parser.add_argument(
-        "--npz", metavar="FILE", help="write the weights as a .npz file, which plays without PyTorch"
+        "--npz", metavar="FILE", help="write the weights as a .npz file, which can be used without PyTorch"
     )
     arguments = parser.parse_args(argv)
     if arguments.onnx is None and arguments.npz is None:

@@ -1,7 +1,7 @@
 """External programs as agents: JSON lines over standard input and output (docs/protocol.md).
 
-`make("cmd:./my_bot --fast")` starts the program. If the program exceeds a time limit, exits, or sends an
-invalid answer, it is killed, and `ProgramFault` is raised.
+`make("cmd:./my_bot --fast")` starts the program. If the program exceeds a time limit, exits or sends an
+invalid answer, all its processes are killed, and `ProgramFault` is raised.
 """
 
 import os
@@ -66,13 +66,13 @@ class ExternalAgent(Agent):
     def reset(self, seat: int, rules: Rules, board: Board, seed: int) -> None:
         """Tell the program that a game begins.
 
-        Raises ProgramFault if the program does not read the message in time.
+        Raises ProgramFault if the message cannot be sent in time.
         """
         self._exchange.begin(seat)
         self._tell({"type": "game", "seat": seat, "seed": seed & _SAFE_INTEGER, **game_facts(rules, board)})
 
     def act(self, view: View) -> int:
-        """Return the next action of the program's plan; request a new plan if the plan is used up.
+        """Return the next action of the program's plan; if the plan has no action, request a new plan.
 
         Raises ProgramFault if the program does not answer with a legal action in time.
         """

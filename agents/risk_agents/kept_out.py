@@ -1,4 +1,4 @@
-"""Kept-out opponents: bots that no rollout, plan or training of this project uses.
+"""Kept-out opponents: bots against which no agent of this project was trained, tuned or selected.
 
 Games against kept-out opponents show how an agent plays against opponents that it was not trained against.
 Four bots are variants of `beam` with other weights: `kept_out:bold`, `kept_out:careful`, `kept_out:income`

@@ -2,9 +2,9 @@
 
 The modules `learned.compiled_network` and `learned.beam_value_features` define the networks.
 
-The ONNX model of a policy also encodes the observation (`learned.features`), so its input is the observation
-of an environment. The ONNX model and the compiled network compute sums in different orders, so the last
-digits of logits may differ.
+The ONNX model of a policy also encodes the observation (`learned.features`), so the model reads the
+observations of an environment. The ONNX model and the compiled network compute sums in different orders, so
+the last digits of logits may differ.
 """
 
 import json
@@ -31,7 +31,7 @@ ROWS = "N"  # name of the first dimension, the number of decisions
 
 
 class Graph:
-    """Nodes and constants of a graph under construction; a value is the name of a node's output."""
+    """Nodes and constants of a graph under construction; each value is represented by its name."""
 
     def __init__(self) -> None:
         self.nodes: list[onnx.NodeProto] = []
@@ -199,7 +199,7 @@ def _model(graph: Graph, inputs: list[Any], outputs: list[Any], trained: Trained
 
 
 def metadata(trained: TrainedFile) -> dict[str, str]:
-    """Return the facts on which a model's inputs and outputs depend, as strings by name (docs/onnx.md)."""
+    """Return the metadata for the model of a trained file, as strings by name (docs/onnx.md)."""
     schema = trained.schema
     actions = ActionSpace(schema.rules, schema.board).to_json()
     texts = {name: str(trained.made.get(name, "")) for name in ("name", "version")}

@@ -31,7 +31,7 @@ MOST_PARTS = 1 << 18  # maximum number of protobuf fields in a file; a field tak
 MOST_LEVELS = 12  # maximum depth of nested protobuf messages
 MOST_DIMS = 8  # maximum number of dimensions of an array
 MOST_ROWS = 256  # maximum number of decisions in one run
-MOST_VALUES = MOST_ROWS << 18  # maximum number of elements in an array that an operator computes in one run
+MOST_VALUES = MOST_ROWS << 18  # maximum number of elements in an array that an operator reads or writes
 MOST_VALUES_IN_ALL = 1 << 28  # maximum number of elements that all operators read and write in one run
 MOST_PRODUCTS = 1 << 34  # maximum number of multiply-adds in one run
 MOST_FACTS = 1 << 20  # maximum number of characters in a value of the metadata
@@ -184,7 +184,7 @@ class OnnxPolicy(Policy):
 
 
 def checked_model(content: bytes) -> tuple[dict[str, int | None], dict[str, str]]:
-    """Check a model; return the number of columns of each input and output by name, and the metadata.
+    """Check a model; return the numbers of columns (see `_sizes`), and the metadata.
 
     Raises ValueError for a model that is not allowed, and an error in UNREADABLE for damaged content.
     """
@@ -199,7 +199,11 @@ def checked_model(content: bytes) -> tuple[dict[str, int | None], dict[str, str]
 
 
 def parsed_model(content: bytes) -> Any:
-    """Return the model in the content of a file; raise ValueError if the content is not an allowed model."""
+    """Parse the content of a file as an ONNX model.
+
+    Raises ValueError if the content is not an ONNX model, is too large, or has parts that are not allowed.
+    `check_graph` checks the operators, attributes, constants and names.
+    """
     import onnx
     from google.protobuf.message import DecodeError
 
@@ -368,8 +372,8 @@ def _sizes(graph: Any) -> dict[str, int | None]:
 def _columns(value: Any, rank: int) -> int | None:
     """Return the number of columns of an input or output, or None if `rank` is 1.
 
-    Raises ValueError if the declared shape does not have `rank` dimensions, a dynamic first dimension, and a
-    fixed second dimension.
+    Raises ValueError if the declared shape does not have `rank` dimensions, a dynamic first dimension, and,
+    if `rank` is 2, a fixed second dimension.
     """
     sizes = value.type.tensor_type.shape.dim
     if len(sizes) != rank or sizes[0].HasField("dim_value"):

@@ -71,8 +71,8 @@ class Program:
     ) -> None:
         """Start a command.
 
-        `name` is the agent's name in the messages of faults. `shown` lists the paths that the command can
-        read in a sandbox. Raises ProgramFault if the process cannot be started.
+        `name` is the agent's name in the messages of faults. `shown` lists paths that the command can read in
+        a sandbox. Raises ProgramFault if the process cannot be started.
         """
         self.name = name
         read_end, self._lifeline = os.pipe()
@@ -104,7 +104,7 @@ class Program:
     def tell(self, message: dict[str, Any], limit: float) -> None:
         """Send a message that has no reply.
 
-        Raises ProgramFault if the process ends, or does not read the message within `limit` seconds.
+        Raises ProgramFault if the process ends, or if the message cannot be sent within `limit` seconds.
         """
         self._send(message, time.monotonic() + limit, limit)
 

@@ -11,6 +11,7 @@ from risk_env.agent import View
 from risk_env.board.maps import Board
 from risk_env.board.rules import Rules
 from risk_env.board.tables import tables
+from risk_env.bounded_io import shortened
 from risk_env.core.types import NOWHERE, Phase
 from risk_env.events import Event
 from risk_env.game import Game
@@ -33,7 +34,7 @@ _MAP_FIELDS = (
 
 
 class Exchange:
-    """State of the exchange with one program: the requested fields, and the plan in the current game."""
+    """State of the exchange with one program, such as the requested fields and the current game's plan."""
 
     def __init__(self, hello: dict[str, Any]) -> None:
         self.wants_texts, self.wants_events = (hello.get(name) is True for name in ("texts", "events"))
@@ -71,7 +72,9 @@ class Exchange:
         """
         actions = reply.get("actions", [reply.get("action")])
         if not isinstance(actions, list) or len(actions) > MOST_STEPS:
-            raise ValueError(f"'actions' must be a list of at most {MOST_STEPS} actions")
+            raise ValueError(
+                f"'actions' is {shortened(actions)}, but must be a list of at most {MOST_STEPS} actions"
+            )
         self.plan.give(actions, game)
 
 

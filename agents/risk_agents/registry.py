@@ -1,14 +1,15 @@
 """Make agents from specs, which are strings that name players.
 
     grower                     name that is registered in the entry-point group `risk_env.agents`
-    path/to/file.py:NAME       class or bot in a Python file
+    path/to/file.py:NAME       player in a Python file, such as a class or a bot
     policy.npz                 trained file (.npz, .zip or .onnx)
     tactician:FILE.npz         `tactician` with another state value
     kept_out:NAME              kept-out opponent (`risk_agents.kept_out`)
     cmd:COMMAND LINE           program
     llm:MODEL                  language model
+    human                      person at the terminal (`make` only)
 
-`load` returns a player, which all functions that play games accept. `make` returns an agent for one seat.
+`load` returns a player for the functions that play games. `make` returns an agent for one seat.
 """
 
 import hashlib
@@ -35,7 +36,7 @@ MODEL = "llm:"
 KEPT_OUT = "kept_out:"  # prefix of the specs of kept-out opponents (`risk_agents.kept_out`)
 TACTICIAN = "tactician:"  # prefix of the spec of `tactician` with the state value in a file
 HUMAN = "human"  # spec of a person at the terminal
-# Specs that `load` accepts in addition to names
+# Specs that the help of commands lists in addition to names
 SPECS = "file.py:Class, a trained file (.zip, .npz, .onnx), 'cmd:program', llm:MODEL"
 POLICY_FILES = (".npz", ".zip", ".onnx")
 
@@ -60,10 +61,13 @@ def load(spec: str) -> CompiledBot | Policy | AgentFactory:
     A spec is a registered name, `file.py:NAME`, a trained file, `tactician:FILE.npz`, `kept_out:NAME`,
     `cmd:...` or `llm:MODEL`. The argument `opponents=`, `Match`, `GameBatch.play` and `Arena` accept the
     player. For classes of agents, programs and language models, the player is an `AgentFactory`, which makes
-    an agent for each seat of each game. Raises ValueError if the spec names no player.
+    an agent for each seat of each game. Raises ValueError if the spec names no player, and FileNotFoundError
+    if an ONNX file does not exist.
     """
     if spec == HUMAN:
-        raise ValueError(f"agent={spec!r}: a person at the terminal can play only in `risk-env play`")
+        raise ValueError(
+            f"agent={spec!r}: people play in `risk-env play`, or in programs with risk_agents.make({spec!r})"
+        )
     if spec.startswith(PROGRAM):
         from risk_agents.external import ExternalAgent
 

@@ -1,4 +1,4 @@
-"""Command-line arguments for the rules and the map, shared by all commands that play games."""
+"""Command-line arguments for the rules and the map, shared by several commands."""
 
 import argparse
 from collections.abc import Mapping
@@ -72,7 +72,7 @@ def _add_options(parser: argparse._ActionsContainer, default: str) -> None:
         "--option",
         action="append",
         metavar="NAME=VALUE",
-        help="set any option of the rules (RULES 13); may be repeated",
+        help="set an option of the rules (RULES 13) other than num_players; may be repeated",
     )
 
 
@@ -90,8 +90,8 @@ def options_of(wanted: Mapping[str, Any]) -> dict[str, Any]:
 def rules_of(wanted: Mapping[str, Any], profile: str, named: int | None = None) -> Rules:
     """Return the rules that the arguments in `wanted` choose; `profile` is the default profile.
 
-    `named` is the number of agents on the command line, which is the default number of players if the preset
-    allows this number.
+    `named` is the number of players that the command line names. It is the default number of players if the
+    preset allows this number.
     """
     preset, players = wanted["preset"] or PRESET, wanted["players"]
     if players is None and named is not None and preset in presets() and named in preset_players(preset):

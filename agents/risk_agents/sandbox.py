@@ -3,12 +3,13 @@
     sandbox(None)      OPEN: no restrictions
     sandbox("yes")     limits of memory, processes and files; if possible, no access to the network or to the
                        user's files
-    sandbox("strict")  all restrictions, or SandboxError
+    sandbox("strict")  as "yes", but SandboxError if bubblewrap does not work
 
 The limits are `resource` limits and, if possible, a control group that limits the total memory. If bubblewrap
-(`bwrap`) works, it builds a read-only file system with only the files that the agent needs, and hides the
-network and other processes. Without bubblewrap, Linux may still allow an empty network namespace. As the last
-step, `confine` blocks system calls and, in bubblewrap, replaces the user root with NOBODY.
+(`bwrap`) works, it builds a read-only file system with only the files that the agent needs. Bubblewrap adds a
+folder for temporary files, and hides the network and other processes. Without bubblewrap, Linux may still
+allow an empty network namespace. As the last step, `confine` blocks system calls and, in bubblewrap, replaces
+the user root with NOBODY.
 """
 
 import json
@@ -100,7 +101,7 @@ OPEN = Sandbox({}, is_closed=False)
 def sandbox(level: str | None) -> Sandbox:
     """Return the sandbox for a level in LEVELS, or OPEN for None.
 
-    Raises SandboxError for other levels, and for "strict" if this machine cannot enforce all restrictions.
+    Raises SandboxError for other levels, and for "strict" if bubblewrap does not work.
     """
     if level is None:
         return OPEN
@@ -111,7 +112,10 @@ def sandbox(level: str | None) -> Sandbox:
     closed = Sandbox(limits, bubblewrap)
     problem = _bubblewrap_problem(closed)
     if not problem:
-        walls = "no network, no access to your files and processes, write access only to temporary files"
+        walls = (
+            "no network, no access to your processes, no access to your files except the agent's files, "
+            "write access only to temporary files"
+        )
         return closed._replace(says=f"{walls} (bubblewrap); {_limits_in_words(limits)}")
     if level == STRICT:
         raise SandboxError(
@@ -295,7 +299,11 @@ def _compiled_code() -> list[Path]:
 
 
 def shown_to(command: Sequence[str]) -> list[str]:
-    """Return the paths that a command needs: the program's installation, and the paths in its arguments."""
+    """Return the paths that a command needs.
+
+    The paths are the installation of the program, or else the program's file or folder (`shown_with`), and
+    the arguments that are existing paths.
+    """
     program = shutil.which(command[0]) or command[0]
     shown = list[str]()
     for path in (os.path.abspath(program), os.path.realpath(program)):

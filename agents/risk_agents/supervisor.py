@@ -7,9 +7,10 @@ keeps the other end of the pipe open. The pipe closes when the caller closes it 
 LIMITS is a JSON object. Its keys are `RLIMIT_*` limits, `network` (false: no network), `group` (parent folder
 of the control group) and `group memory` (bytes).
 
-The exit status is SETUP_FAILED if the limits cannot be set, NOT_STARTED if the command is not found, and
-ENDED if the lifeline was closed. Otherwise the exit status is the status of the command, or 128 plus the
-number of the signal that ended the command.
+The exit status is NOT_STARTED if the command is not found, and ENDED if the lifeline was closed. The exit
+status is SETUP_FAILED if the limits cannot be set, or if the command cannot be started for another reason.
+Otherwise the exit status is the status of the command, or 128 plus the number of the signal that ended the
+command.
 """
 
 import ctypes
@@ -120,7 +121,8 @@ def _group_folders(
 ) -> Iterator[Path]:
     """Yield folders in which it may be possible to create control groups with a memory limit.
 
-    The control groups may have version 1 or 2."""
+    The control groups may have version 1 or 2.
+    """
     with suppress(OSError):
         for line in groups.read_text().splitlines():
             number, controllers, path = line.split(":", 2)

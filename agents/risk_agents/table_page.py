@@ -1,7 +1,7 @@
 """Static pages with sortable tables: the leaderboard, and the report of a tournament.
 
 A page is one HTML document that needs no network. A content security policy allows only the script of the
-page. All text of cells and captions is escaped. The content passed to `page` must be HTML.
+page. Parameters that are not described as HTML are plain text, and are escaped.
 """
 
 from collections.abc import Sequence

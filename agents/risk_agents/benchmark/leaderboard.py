@@ -24,13 +24,13 @@ TITLE = "risk_env leaderboard"
 ABOUT = (
     "The score of a track is 0 for an even share of the wins, and 100 for winning every game. The mean "
     "covers all tracks that do not limit the training. Brackets contain 95 % confidence intervals. Rows with "
-    "the word quick cover only the first deals of each track, so the intervals are wide. Press a heading to "
+    "the word quick cover only the first deals of each track, so the intervals are wide. Click a heading to "
     "sort the table."
 )
 ABOUT_OPPONENTS = (
     "The column train shows the score against opponents that agents may be trained against. The column kept "
-    "out shows the score against opponents that agents may not be trained against. Each other column shows "
-    "the percentage of shared games in which the agent finished before the opponent."
+    "out shows the score against opponents that agents may not be trained against. Each column with the name "
+    "of an opponent shows the percentage of shared games in which the agent finished before this opponent."
 )
 FEW_DEALS = (
     f"* The score or percentage comes from fewer than {FEW_CLUSTERS} deals, so the interval is too narrow."

@@ -96,6 +96,7 @@ def play_tracks(run: BenchmarkRun, console: Console) -> list[TrackGames]:
     * The agent cannot play a track, or takes the name of a registered agent.
     * An opponent does not have the version that the track needs.
     * The folder contains games of another agent, another version or another agent file.
+    * A file in the folder is damaged.
     """
     played = []
     with same_agent(run), _executor(run) as executor:

@@ -148,7 +148,7 @@ def write_results(
 
 
 def _digest_of(facts: Mapping[str, Any]) -> Any:
-    """Return a hash object that contains the version, the agent and `quick`, but no games yet."""
+    """Return a hash of the version, the agent and `quick`, to be updated with the games."""
     parts = [facts[name] for name in ("risk_env", "agent", "quick")]
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode())
 
@@ -221,8 +221,8 @@ def read_header(path: str | Path) -> Header:
     """
     if not Path(path).is_file():
         raise FileNotFoundError(f"there is no regular file {str(path)!r}")
-    if Path(path).stat().st_size > MOST_BYTES:
-        raise ResultFileError(f"{path}: a result file must have at most {MOST_BYTES} bytes")
+    if (size := Path(path).stat().st_size) > MOST_BYTES:
+        raise ResultFileError(f"{path} has {size} bytes; a result file may have at most {MOST_BYTES} bytes")
     with open(path, "rb") as lines:
         return _header(lines, path)
 
@@ -308,7 +308,7 @@ def _check_text(what: str, text: Any) -> None:
 
 
 def _check_times(times: dict[str, Any]) -> None:
-    """Raise ValueError unless `times` contains a date, seconds, and milliseconds per turn for each track."""
+    """Raise ValueError unless `times` contains a date, seconds, and milliseconds per turn by track."""
     _check_types(times, {"date": str, "seconds": float, "ms_a_turn": dict}, "times")
     try:
         is_date = date.fromisoformat(times["date"]).isoformat() == times["date"]

@@ -45,7 +45,7 @@ class TrackScore:
 
     @classmethod
     def from_dict(cls, facts: Mapping[str, Any]) -> "TrackScore":
-        """Return the results that a dict from `to_dict` describes, also after a round trip through JSON."""
+        """Return the results that a dict from `to_dict` describes, even after a round trip through JSON."""
         rates = {name: _estimate(facts[name]) for name in RATES}
         ahead = {name: _estimate(rate) for name, rate in facts["ahead"].items()}
         return cls(**{**facts, **rates, "ahead": ahead, "rough": tuple(facts["rough"])})

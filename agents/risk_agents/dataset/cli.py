@@ -1,4 +1,4 @@
-"""Command `dataset`: let agents play games, and write each decision as a row of a dataset."""
+"""Command `dataset`: let agents play games, and write their decisions into a dataset."""
 
 from __future__ import annotations
 

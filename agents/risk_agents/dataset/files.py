@@ -104,9 +104,9 @@ def read_decisions(path: str | Path) -> tuple[dict[str, Any], dict[str, Array]]:
     """Read a file of `write_parquet`; return the facts, and the columns of the k decisions by name.
 
     Column `observation` is int8 (k, D), and column `mask` is bool (k, n), True for legal actions. The other
-    columns have shape (k,). Raises FileNotFoundError if `path` is not a regular file, and ValueError if
-    `write_parquet` cannot have written the file. A file is never expanded to more than MOST_TIMES times its
-    size; for small files, the limit is 1 MiB.
+    columns have shape (k,). Raises FileNotFoundError if `path` is not a regular file. Raises ValueError if
+    `write_parquet` cannot have written the file, or if the columns need too much memory. A file is never
+    expanded to more than MOST_TIMES times its size; for small files, the limit is 1 MiB.
     """
     import pyarrow as pa
     import pyarrow.parquet as pq
@@ -168,9 +168,10 @@ def _checked_facts(pa: Any, file_schema: Any) -> dict[str, Any]:
     if not (
         isinstance(facts["agents"], list) and facts["agents"] and all(isinstance(text, str) for text in texts)
     ):
+        given = (f"{name}={shortened(facts[name])}" for name in ("agents", "only", "reward", "version"))
         raise ValueError(
-            "'agents' must be a list of one or more strings; 'only' must contain strings, and 'reward' and "
-            "'version' must be strings"
+            f"{', '.join(given)}: agents must be a list of one or more strings, only must contain strings, "
+            "and reward and version must be strings"
         )
     if (
         not 0 < schema.num_actions <= MOST_ACTIONS
@@ -197,8 +198,9 @@ def _checked_columns(table: Any, facts: dict[str, Any]) -> dict[str, Array]:
     """Return the columns as arrays; raise ValueError for missing, impossible or illegal values."""
     schema = Schema.from_dict(facts["schema"])
     num_actions, players = schema.num_actions, schema.rules.num_players
-    if any(column.null_count for column in table.columns):
-        raise ValueError("a column contains null values, which are not allowed")
+    for name, column in zip(table.column_names, table.columns, strict=True):
+        if column.null_count:
+            raise ValueError(f"column {name} contains null values, which are not allowed")
     columns = {name: table[name].to_numpy() for name in _NUMBERS}
     columns["observation"] = _bytes_of(table["observation"]).view(np.int8)
     _check_values("observation", columns["observation"], 0, MOST_CODE)
@@ -292,9 +294,9 @@ def _bytes_of(column: Any) -> Array:
 def write_minari(name: str, spec: RecordingSpec, games: Iterable[GameDecisions]) -> int:
     """Write games as the Minari dataset `name`, and return the number of decisions.
 
-    Each seat of a game is an episode. Observations are int8 (D,), and actions are whole numbers. The seat's
-    last decision has the reward of the whole game; the seat's other decisions have the reward 0.
-    `infos["action_mask"]` contains the action mask of each decision, int8 (n,).
+    The decisions of one seat in one game are an episode. Observations are int8 (D,), and actions are whole
+    numbers. The seat's last decision has the reward of the whole game; the seat's other decisions have the
+    reward 0. `infos["action_mask"]` contains the action mask of each decision, int8 (n,).
     """
     import minari
     from gymnasium import spaces

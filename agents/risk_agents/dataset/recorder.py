@@ -62,7 +62,7 @@ class RecordingSpec:
 
     @cached_property
     def schema(self) -> Schema:
-        """Schema of the games: columns of observations, and meaning of the action numbers."""
+        """Schema of the games (`learned.schema`)."""
         return schema_of(self.rules, self.board)
 
     def line_up(self, game: int) -> Array:

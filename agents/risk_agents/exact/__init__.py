@@ -1,1 +1,1 @@
-"""Exact values of small duels (games of two players), computed from states that the core plays."""
+"""Exact values of small duels (games of two players); the core plays every action and every roll."""

@@ -169,7 +169,10 @@ class StateGraph:
     def find(self, game: Game) -> int:
         """Return the number of a game's state; raise ValueError if the graph does not contain the state."""
         if game.rules != self.rules or game.board != self.board:
-            raise ValueError("game: the rules or the map differ from the rules and the map of the graph")
+            raise ValueError(
+                f"game: {game.rules!r} on map {game.board.name!r}, but the graph has {self.rules!r} on map "
+                f"{self.board.name!r}"
+            )
         state = int(self.find_all(game.records)[0])
         if state < 0 or game.is_over:
             raise ValueError(

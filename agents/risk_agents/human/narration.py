@@ -1,4 +1,4 @@
-"""Describe a game in words: one line for each event (`risk_env.events`) or attack."""
+"""Describe the events of a game (`risk_env.events`) in words; the rolls of an attack share a line."""
 
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
@@ -42,10 +42,10 @@ class Words(NamedTuple):
 
 
 def narrate(events: Sequence[Event], words: Words, width: int) -> list[str]:
-    """Return lines of at most `width` cells that describe events.
+    """Return lines that describe events, wrapped at `width` columns.
 
-    The first column contains the player's name, unless the line above has the same name. The second column
-    contains the events.
+    A line about one player begins with the player's name, unless the line above has the same name. Lines
+    about several players or none begin with the events.
     """
     lines, last, column = [], "", max(map(cell_len, words.names)) + 2
     for group in _groups(events, words.viewer):

@@ -94,7 +94,7 @@ def _set_worth(view: View, subject: str) -> str:
 
 
 def legal_lines(view: View, words: Words, numbers: Mapping[str, int], width: int) -> list[str]:
-    """Return the legal actions with their numbers, in a few lines."""
+    """Return the legal actions in a few lines; actions in the blocks NUMBERED have their numbers."""
     decision = DECISIONS[view.phase]
     if decision.block == "border":
         return _attacks(view, words, numbers, width)

@@ -79,7 +79,7 @@ class Terminal:
 
 
 def wrapped(text: str, width: int, indent: str = "", later: str = "") -> str:
-    """Return a paragraph in lines of at most `width` columns; words are not broken."""
+    """Wrap a paragraph at `width` columns; words are not broken."""
     return textwrap.fill(
         text,
         width,

@@ -3,9 +3,9 @@
 A small network computes the correction. `search.evaluation` uses the network if the network's weights follow
 the weights of the heuristic. `risk_training.beam_value` trains the network.
 
-The features are sums over the board: fronts, armies, incomes, continents, cards, and the sizes of the other
-hands. A network with columns for each territory predicted results equally well, but the agent played worse.
-Features are sparse: pairs of a column and a number. A column without a pair is 0.
+The features describe the whole board, such as fronts, armies, incomes, continents, cards and the round. A
+network with columns for each territory predicted results equally well, but an agent with that network played
+worse. Features are sparse: pairs of a column and a number. A column without a pair is 0.
 """
 
 import math

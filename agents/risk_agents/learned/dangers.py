@@ -1,4 +1,4 @@
-"""Dangers: inputs of state values that follow from an observation, but that small networks learn slowly.
+"""Dangers: additional inputs of state values, which small networks would learn slowly from observations.
 
 An observation contains the troops of each territory, but not the borders. A network without dangers must
 learn the borders. `write_dangers` writes these dangers as codes of counts (`encode_count`):
@@ -6,10 +6,10 @@ learn the borders. `write_dangers` writes these dangers as codes of counts (`enc
 * for each territory, the troops of the largest enemy stack on its sources (`scripted.board_sense`)
 * for each of DANGERS, one code for each player, in the order of play from the observing player on
 
-The margin of a player against a rival is a number of troops: the troops that the player can send, minus the
-expected cost of eliminating the rival. The player can send its largest stack beside the rival, except one
-troop, and its next draft. If its hand may contain a set, the player can also send the troops of the set. The
-margin is at least 0. Without a stack that can attack the rival, the margin is 0.
+A player's margin against a rival is the number of troops that the player can send, minus the expected cost of
+eliminating the rival. The player can send its largest stack beside the rival, except one troop, and its next
+draft. If its hand may contain a set, the player can also send the troops of the set. The margin is at least
+0. Without a stack that can attack the rival, the margin is 0.
 """
 
 import numpy as np

@@ -1,6 +1,6 @@
-"""`duelist`: a policy for two players on the classic map, trained from scratch by self-play.
+"""`duelist`: a policy for two players on the classic map, trained from scratch.
 
-docs/training.md describes the training.
+docs/models.md describes the training.
 """
 
 from pathlib import Path

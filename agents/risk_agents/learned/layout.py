@@ -1,4 +1,4 @@
-"""Layout of the policy network for a map and rules: the used columns of an observation, and the actions."""
+"""Layout of the policy network: used columns of an observation, borders of the map, and blocks of actions."""
 
 import numpy as np
 
@@ -33,7 +33,7 @@ class Layout:
         return self.territories * self.own_features + len(self.global_values) + 4 * self.own_features
 
     def empty_features(self, count: int) -> tuple[Array, Array]:
-        """Return empty arrays for `count` observations: float32 (count, T, 2 F) and float32 (count, I)."""
+        """Return arrays of zeros for `count` observations: float32 (count, T, 2 F) and float32 (count, I)."""
         territory_features = np.zeros((count, self.territories, 2 * self.own_features), np.float32)
         return territory_features, np.zeros((count, self.board_features), np.float32)
 

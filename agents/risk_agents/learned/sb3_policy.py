@@ -164,10 +164,10 @@ def read_weights(path: Path) -> dict[str, Any]:
 
 
 def load_tensors(content: bytes) -> Any:
-    """Return the content of a PyTorch file: tensors, dicts, lists and simple values.
+    """Return the content of a PyTorch file: tensors, containers and simple values.
 
     Raises ValueError, or an error of PyTorch, for any other content. A tensor must not be larger than the
-    file. No dict or list may occur twice, so a copy is never larger than the original.
+    file. No container with content may occur twice, so a copy is never larger than the original.
     """
     import torch
 
@@ -180,7 +180,7 @@ def load_tensors(content: bytes) -> Any:
             raise ValueError("a tensor is larger than the file")
         if isinstance(value, dict | list | tuple) and value:
             if id(value) in seen:
-                raise ValueError("the same dict or list occurs twice")
+                raise ValueError("the same dict, list or tuple occurs twice")
             seen.add(id(value))
             todo += value.values() if isinstance(value, dict) else value
     return loaded
@@ -203,7 +203,8 @@ def _check_facts(facts: Any) -> None:
     """Raise ValueError, KeyError or TypeError for facts that are incomplete or have wrong types."""
     config = facts["made"]["config"]
     if not isinstance(facts["name"], str) or not isinstance(config["policy"], str):
-        raise ValueError("'name' and 'policy' must be strings")
+        given = f"'name' is {shortened(facts['name'])} and 'policy' is {shortened(config['policy'])}"
+        raise ValueError(f"{given}: both must be strings")
     check_policy(config["policy"], config["policy_kwargs"])
     Schema.from_dict(facts["schema"]).check_types()
 

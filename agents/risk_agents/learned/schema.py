@@ -1,6 +1,7 @@
-"""Schema of a policy: the map, rules, number of actions and observation columns of its training games.
+"""Schema of trained weights: map, rules, number of actions and observation columns of the training games.
 
-A network refuses games that differ from its schema in anything except FREE_OPTIONS.
+A policy or a beam value refuses games that differ from its schema in anything except FREE_OPTIONS. Networks
+for any number of players allow more differences (`learned.state_value`).
 """
 
 import hashlib
@@ -36,12 +37,12 @@ class Schema:
 
     @cached_property
     def rules(self) -> Rules:
-        """Rules of the games that the policy was trained on."""
+        """Rules of the training games."""
         return Rules.from_dict(dict(self.options))
 
     @cached_property
     def board(self) -> Board:
-        """Map of the games that the policy was trained on; raises ValueError if the map has changed.
+        """Map of the training games; raises ValueError if the map has changed.
 
         The shapes of the weights are computed from this map, so its digest must be the digest in the file.
         """
@@ -70,7 +71,8 @@ class Schema:
         texts = (self.map_source, self.map_digest, self.columns)
         if not all(isinstance(text, str) for text in texts) or type(self.num_actions) is not int:
             raise ValueError(
-                "schema: map_source, map_digest and columns must be strings, and num_actions a whole number"
+                f"schema: map_source, map_digest and columns are {shortened(texts)}, and num_actions is "
+                f"{shortened(self.num_actions)}: must be strings and a whole number"
             )
         Rules.from_dict(dict(self.options))
 

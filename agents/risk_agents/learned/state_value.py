@@ -122,11 +122,11 @@ class StateNetworkFile(TrainedFile):
         return records
 
     def knows(self, rules: Rules, board: Board) -> bool:
-        """Return True if the network was trained for games with these rules, for any number of players."""
+        """Return True if the training games differ from these games only in FREE_STATE_OPTIONS."""
         return not self._differences(rules, board)
 
     def check(self, rules: Rules, board: Board, source: str) -> None:
-        """Raise ValueError if the network was not trained for games with these rules on this map.
+        """Raise ValueError if the training games differ from these games in more than FREE_STATE_OPTIONS.
 
         The message calls the network `source`, and names all differences.
         """
@@ -163,8 +163,8 @@ class StateValueFile(StateNetworkFile):
     def bot(self, source: str, name: str | None = None) -> CompiledBot:
         """Raise ValueError, because a value cannot play on its own."""
         raise ValueError(
-            f"agent={source!r} is a state value, which cannot play on its own: name the file in the "
-            "setting `judge` of training"
+            f"agent={source!r} is a state value, which cannot play on its own: use tactician:FILE.npz, or "
+            "name the file in the setting `judge` of training"
         )
 
 

@@ -20,7 +20,7 @@ Weights = Mapping[str, Any]
 
 FORMAT = 1
 POLICY, BEAM_VALUE, STATE_VALUE, TURN_POLICY = "policy", "beam value", "state value", "turn policy"
-MOST_BYTES = 1 << 25  # maximum size of all arrays of a file, in bytes
+MOST_BYTES = 1 << 25  # maximum total size of the arrays of a file, in bytes
 MOST_WEIGHT = 65504  # the largest float16; files store weights as float16
 
 
@@ -153,6 +153,7 @@ def _check_facts(facts: Any) -> None:
         raise ValueError(
             f"kind is {shortened(facts['kind'])}, but must be policy, beam value, state value or turn policy"
         )
-    if not isinstance(facts["made"], dict) or not isinstance(facts["schema"], dict):
-        raise ValueError("'made' and 'schema' must be of type dict")
+    for name in ("made", "schema"):
+        if not isinstance(facts[name], dict):
+            raise ValueError(f"{name} is {shortened(facts[name])}, but must be of type dict")
     Schema.from_dict(facts["schema"]).check_types()

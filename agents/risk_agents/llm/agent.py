@@ -1,9 +1,9 @@
 """Agent `llm:MODEL`: a language model that reads reports and answers with plans.
 
 If an answer cannot be played, the model gets the reason and answers again. After too many attempts or a
-failure of the endpoint, the fallback of `risk_env.words.action_plan` plays the rest of the turn. The fallback
-also plays when the tokens or the money of a game are spent. The agent counts these events for the
-tournament's table.
+failure of the endpoint, the fallback of `risk_env.words.action_plan` plays. The fallback plays the rest of
+the turn, or one decision of the set-up. The fallback also plays when the tokens or the money of a game are
+spent. The agent counts these events for the tournament's table.
 """
 
 import time
@@ -37,7 +37,7 @@ PRIMERS = {  # name of the prompt for each phase
 
 @dataclass
 class Counts:
-    """Counts of one agent in one game: turns, answers, tokens, costs and failures."""
+    """Counts of one agent in one game, such as turns, answers, tokens and failures."""
 
     turns: int = 0  # rounds in which the agent had a decision
     exchanges: int = 0  # answers of the model
@@ -58,9 +58,11 @@ def is_model(spec: str) -> bool:
 @cache
 def prompt(version: str, name: str) -> str:
     """Return the prompt `name` of a version; raise ValueError if the prompt does not exist."""
-    path = files("risk_agents.llm") / "prompts" / version / f"{name}.txt"
+    folder = files("risk_agents.llm") / "prompts"
+    path = folder / version / f"{name}.txt"
     if not version.isalnum() or not path.is_file():
-        raise ValueError(f"prompts={version!r}: this version has no prompt {name!r}")
+        versions = ", ".join(sorted(each.name for each in folder.iterdir()))
+        raise ValueError(f"prompts={version!r} has no prompt {name!r}; allowed versions: {versions}")
     return path.read_text(encoding="utf-8").strip()
 
 
@@ -88,7 +90,7 @@ class ModelAgent(Agent):
         self.transcript = Transcript(self.settings, f"{self.model}-{seed & 0xFFFFFFFFFFFFFFFF:016x}-{seat}")
 
     def act(self, view: View) -> int:
-        """Return the next action of the plan; request a new plan from the model if the plan is used up."""
+        """Return the next action of the plan; if the plan has no action, ask the model for a new plan."""
         if view.public.round != self._round:
             self._round, self.counts.turns = view.public.round, self.counts.turns + 1
         action = self.plan.next_action(view.game)

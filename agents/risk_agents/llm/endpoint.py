@@ -13,7 +13,7 @@ from risk_agents.llm.settings import Settings
 from risk_agents.llm.transport import Reply, post
 from risk_env.bounded_io import parse_json
 
-MOST_WAIT = 60.0  # maximum wait between two attempts, in seconds, also after a longer Retry-After
+MOST_WAIT = 60.0  # maximum wait between two attempts, in seconds, even after a longer Retry-After
 MOST_DOUBLINGS = 30  # maximum number of doublings of the wait
 MOST_CHARACTERS = 100_000  # maximum number of characters that are kept of an answer
 PAID = ("timeout", "garbage")  # kinds of failures for which the endpoint may still charge tokens
@@ -43,7 +43,7 @@ class EndpointError(RuntimeError):
     """Error of an endpoint that gave no valid answer.
 
     `kind` is "429", "5xx", "timeout", "connection", "refused" or "garbage". `wait` is the endpoint's
-    Retry-After in seconds. `tokens` is the estimated number of tokens of the failed request.
+    Retry-After in seconds. `tokens` estimates the tokens that the endpoint may charge for the failed request.
     """
 
     def __init__(self, kind: str, reason: str, wait: float = 0.0) -> None:

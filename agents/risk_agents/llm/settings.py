@@ -1,7 +1,7 @@
-"""Settings of `llm:MODEL` agents, from a TOML file and the environment: endpoint, limits, prices.
+"""Settings of `llm:MODEL` agents, such as the endpoint and limits, from a TOML file and the environment.
 
 The environment variable `RISK_ENV_LLM` names the file. The key comes only from the environment variable that
-`key_variable` names. Files and logs never contain the key.
+`key_variable` names. The key is masked in transcripts and error messages (`masking`).
 """
 
 import os
@@ -20,7 +20,7 @@ from risk_env.words.report import STYLES
 FILE_VARIABLE = "RISK_ENV_LLM"
 URL_VARIABLE = "OPENAI_BASE_URL"
 MOST_BYTES = 1 << 20  # maximum size of the file, in bytes
-MOST = 10**9  # largest value of any number
+MOST = 10**9  # largest value of a limit or a price
 ANSWERS = ("text", "tool", "json")
 
 
@@ -38,7 +38,7 @@ class Settings:
     timeout: float = 60.0  # time limit per request, from the DNS look-up to the last byte, in seconds
     patience: float = 300.0  # time limit per answer, including all retries and waits, in seconds
     retries: int = 4  # maximum number of retries after a failed request
-    backoff: float = 1.0  # wait before the first retry, in seconds; doubled for each further retry
+    backoff: float = 1.0  # seconds before the first retry, without jitter; doubled for each further retry
     attempts: int = 3  # maximum number of answers to one decision; then the fallback plays the turn
     game_tokens: int = 1_000_000  # maximum number of tokens of a game; then the fallback plays
     game_money: float = 10.0  # maximum cost of a game, if prices are set; then the fallback plays

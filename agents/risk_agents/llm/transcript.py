@@ -1,4 +1,4 @@
-"""Transcripts of games as JSON Lines: all messages to a model and all its answers, without the key."""
+"""Transcripts of games as JSON Lines: the exchanges with a language model, without the key."""
 
 import json
 import logging

@@ -5,12 +5,12 @@
 
 The result of a seat minus its luck is the result without luck. The expected luck is 0, so the mean of results
 without luck estimates the win rate. Results without luck have a smaller variance, so fewer games are needed
-to show a difference. The method is the control variate for chance of AIVAT (Burch et al. 2018; White and
+to show a difference. The method is AIVAT's control variate for chance events (Burch et al. 2018; White and
 Bowling 2009), with weight 1.
 
 The probabilities come from a learned value (VALUE). Luck is therefore known only in games that this value
-covers: games of two players on the classic map. With three or more players, the method saves too few games
-(`docs/agents.md`).
+covers. These are duels of the preset `classic` on the classic map, with any `attack`, `defender_dice` and
+`max_rounds`. With three or more players, the method saves too few games (`docs/agents.md`).
 """
 
 from collections.abc import Sequence

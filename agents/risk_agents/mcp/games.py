@@ -143,7 +143,8 @@ class OpenGames:
         """Play a plan, then let bots play until a client must act; return an account and a new report.
 
         The account states which actions of the plan were played. Raises ValueError if the plan cannot be
-        played or the seat is not to act; the game then does not change.
+        played or the seat is not to act; the game then does not change. Also raises ValueError if a bot
+        fails, and after MOST_DECISIONS decisions.
         """
         table, seat = self._find(token)
         with table.lock:
@@ -160,7 +161,7 @@ class OpenGames:
             return "\n".join(filter(None, (table.plans[seat].account(game), table.report(seat, style))))
 
     def legal_actions(self, token: str) -> list[str]:
-        """Return the legal actions of the token's seat in words, or [] while another seat is to act."""
+        """Return the legal actions of the token's seat in words, or [] if this seat is not to act."""
         table, seat = self._find(token)
         with table.lock:
             game = table.game

@@ -27,9 +27,9 @@ PORT = 8321
 # Limits for one address: requests per second, requests in a burst, concurrent POST requests
 MOST_REQUESTS, BURST, MOST_POSTS = 100, 500, 6
 INSTRUCTIONS = (
-    "The board game Risk. new_game begins a game against bots or other clients, and returns a token for each "
-    "seat. report shows the situation and the decision to make. act plays a plan: several actions in order, "
-    "usually a whole turn."
+    "The board game Risk. new_game begins a game against bots or other clients, and returns the tokens of "
+    "your seat and of open seats. report shows the situation and the decision to make. act plays a plan: "
+    "several actions in order, usually a whole turn."
 )
 
 
@@ -109,7 +109,7 @@ def _add_looking(server: MCPServer, games: OpenGames) -> None:
 
     @_tool(server)
     def legal_actions(token: str) -> str:
-        """Return all legal actions, one per line; none while another seat is to act."""
+        """Return all legal actions, one per line; none if your seat is not to act."""
         return "\n".join(games.legal_actions(token))
 
     @_tool(server)
@@ -170,7 +170,7 @@ def _add_resources(server: MCPServer) -> None:
 
 
 def client_of(context: Context[Any, Any] | None) -> str:
-    """Return the address of the client, or "" if the client is not on a network."""
+    """Return the address or network of the client (`network_of`), or "" over standard streams."""
     request = None if context is None else context.request_context.request
     return network_of(getattr(request, "client", None))
 
@@ -187,7 +187,7 @@ def make_app(names: Sequence[str], games: OpenGames | None = None) -> ASGIApp:
 
 
 def main(argv: Sequence[str]) -> None:
-    """Run the command `mcp`: serve until the client disconnects, or until Ctrl-C."""
+    """Run the command `mcp`: serve until Ctrl-C or, with standard streams, until the client disconnects."""
     parser = command_parser("mcp")
     parser.add_argument(
         "--http", action="store_true", help="use streamable HTTP instead of standard input and output"

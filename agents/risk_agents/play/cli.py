@@ -117,7 +117,12 @@ def _parser() -> argparse.ArgumentParser:
     add("--opponents", metavar="A,B,...", help=opponents)
     players = f"you and the agents in --opponents, if the preset allows that number; else {PLAYERS}"
     add_rules_arguments(parser, BOOK, players)
-    add("--seat", type=int, metavar="N", help="your seat, from 0 (default: 0; a die decides who starts)")
+    add(
+        "--seat",
+        type=int,
+        metavar="N",
+        help="your seat, from 0 (default: 0); a die decides who starts, except with setup=chart",
+    )
     add("--seed", type=int, help="seed of the game (default: a random seed, which the game shows)")
     add("--save", metavar="FILE", help="file for an unfinished game (default: a new file risk-TIME.json)")
     add("--resume", metavar="FILE", help="continue the game in this file")

@@ -27,7 +27,7 @@ class Leave(Exception):
 
 
 class TerminalTable(Match):
-    """Match at a terminal: the players at the seats, and the number of events that each person has seen."""
+    """Match at a terminal, which shows each person the events since the person's last decision."""
 
     def __init__(self, game: Game, specs: Sequence[str], terminal: Terminal, path: str) -> None:
         self.specs, self.terminal = tuple(specs), terminal
@@ -183,7 +183,7 @@ class TerminalTable(Match):
         self.terminal.say(f"The game is saved in {self.path}.")
 
     def keep(self, path: str) -> None:
-        """Save the game in the file `path`, or in a file with another name if `path` contains something else.
+        """Save the game in `path`, or under a new name if `path` exists and is not this game's current file.
 
         The attribute `path` of the table is set to the name of the file.
         """

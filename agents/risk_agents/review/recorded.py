@@ -103,7 +103,10 @@ class _Walk:
             yield from self._event(before)
 
     def _event(self, before: Any, action: int | None = None) -> Iterator[ChanceEvent]:
-        """Yield the chance event that followed the record `before`, unless only one outcome was possible."""
+        """Yield the chance event that followed the record `before`.
+
+        Nothing is yielded before the first turn, or if `possible_records` returns fewer than two records.
+        """
         if not self._turns:
             return
         records, chances = possible_records(before, self._tables, action)

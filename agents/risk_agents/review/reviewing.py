@@ -82,7 +82,7 @@ class Budget:
 BUDGET = Budget()
 # Players of rollouts in games with goals; these beams keep fewer positions than the beams of `strategist`
 GOAL_PLAYERS = (beam.other_turn(beam.BOT, "reviewing beam", width=2),)
-# Smaller budget for games with goals, because rollouts with GOAL_PLAYERS take about ten times as long
+# Smaller budget for games with goals: rollouts with GOAL_PLAYERS take about ten times as long as others
 GOAL_BUDGET = Budget(chances=16, samples=12, check=32, candidates=2)
 
 
@@ -141,10 +141,10 @@ def review(
     seed: int = 0,
     progress: Progress = lambda done: None,
 ) -> Review:
-    """Return the review of a game that has its history.
+    """Return the review of a game, computed from the game's history.
 
-    `progress` receives the number of finished turns. The same game and `seed` always give the same review.
-    Raises ValueError for a game without a turn.
+    `progress` receives the number of finished turns. The same arguments always give the same review. Raises
+    ValueError for a game without a turn.
     """
     names = seat_names(names, game.num_players)
     reviewer = Reviewer(game.rules, game.board, budget, seed)
@@ -335,7 +335,7 @@ class Reviewer:
         """Return the seat's value after the turn in each sample, (samples,).
 
         The dice and cards after the turn are the same for every plan. The judge evaluates the position after
-        `later` further turns of the seat.
+        `later` further turns of the seat, unless `later` is TO_THE_END.
         """
         rng, games = self._rng(PLAYING_ON, *key), ends.copy()
         games["random"] = rng.integers(2**64, size=len(games), dtype=np.uint64)

@@ -124,7 +124,7 @@ class PlayedTurn:
         """Return the index of the decision to repeat in each game, or NO_ROW, int64 (k,).
 
         The first fitting decision from index `following` (k,) on is repeated. If no decision fits, an attack
-        that has not taken its target goes on.
+        that has not taken its target is continued.
         """
         rows = np.arange(len(self.actions))
         fits = self._fits(records, seat)
