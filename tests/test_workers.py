@@ -351,7 +351,7 @@ def test_a_lost_ray_says_how_to_go_on_and_leaves_nothing(part: str):
     os.kill(killed[0], signal.SIGKILL)
     errors = found.communicate(timeout=180)[1]
     if part != "driver":
-        assert f"its process {part} has ended; finished work is saved; continue with --resume" in errors
+        assert f"the process {part} has ended; run the command again" in errors
         assert "Raylet is terminated" not in errors and "Failed to connect" not in errors
     until = time.monotonic() + 120
     while (watchdog.users(folder) or Path(folder).exists()) and time.monotonic() < until:

@@ -1,11 +1,11 @@
-"""Functions that the scripted bots share: random numbers, borders, threats, amounts and usual actions.
+"""Functions that the scripted bots share, such as random numbers, threats, amounts and usual actions.
 
 A border leads from its source to its target. A territory can attack its targets, and its sources can attack
 the territory. If all borders of a territory are two-way, its targets are also its sources.
 
-The functions read only facts that the seat to act may see. These are the board, the seat's own hand and
-mission, the sizes of the other hands, and the legal actions. The random state of a bot is
-`randoms[lane, seat]` (`risk_env.bots.CompiledBot`).
+The functions read only facts that the seat to act may see, such as the board, the seat's own hand, the sizes
+of the other hands, and the legal actions. The random state of a bot is `randoms[lane, seat]`
+(`risk_env.bots.CompiledBot`).
 """
 
 import numpy as np
@@ -20,7 +20,7 @@ from risk_env.core.movement import movable
 from risk_env.core.position import is_alive, troops_on
 from risk_env.core.types import ALL_OF_THEM, AMOUNTS, HALF, NUM_FACES, Phase
 
-NONE = -1  # stands for no action, no territory or no continent
+NONE = -1  # stands for no action, territory, continent or seat
 LAST_TO_FALL = 100  # in an imagined position: value of `game.death` for a seat that is eliminated only there
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 _HALF_WORD = np.uint64(32)
@@ -102,7 +102,7 @@ def num_rivals(game, rules, seat):
     return count
 
 
-# Legal actions of a block
+# Legal actions
 
 
 @inlined

@@ -63,7 +63,7 @@ DRAFT_WANTED = MOVE_WORDS  # number of troops for the territory that was just ch
 RANK = DRAFT_WANTED + 1  # rank of the place to draft to: 0 for the best place, 1 for the second best, ...
 WEIGHED = RANK + 1  # row of WEIGHTS_FOR, or 0 for the row of the number of players
 NARROW = WEIGHED + 1  # maximum number of positions kept at each depth, or 0 for the usual number
-GATHER = NARROW + 1  # number of the territory that gets all first troops, plus 1; 0 for the usual placement
+GATHER = NARROW + 1  # number of the territory that gets all first troops, plus 1; 0 for `usual_action`
 AT = GATHER + 1  # number of steps of the plan that are done, or HALF_DRAFTED
 PLAN = AT + 1  # number of steps of the plan; the steps follow, as in a path of `search.turn_search`
 MEMORY = PLAN + 1 + STEP_SIZE * MOST_DEPTH
@@ -135,7 +135,7 @@ def choose(games, boards, rules, lanes, randoms, memory, actions):
 
 @kernel
 def decide(game, memory, tree, evaluator):
-    """Return the action in the current phase, except claims and gathered first troops."""
+    """Return the action in the current phase, except for claims and gathered first troops."""
     phase, rules = game.phase, evaluator.rules
     if phase == Phase.ATTACK:
         return attack(game, memory, tree, evaluator)

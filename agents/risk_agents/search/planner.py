@@ -187,9 +187,10 @@ def weigh_route(game, source, target, drafted, now, best, space, evaluator):
 
 @kernel
 def take_route(game, source, target, length, routes, evaluator):
-    """Make the captures of a route with the expected survivors; return the probability that all succeed.
+    """Capture the territories of a route; return the probability that all attacks succeed.
 
-    If the probability is below LEAST_CHANCE, the function stops and returns 0.
+    Each attack leaves the expected number of survivors. If the probability is below LEAST_CHANCE, the
+    function stops and returns 0.
     """
     board, rules, seat, _weights, _work = evaluator
     chance = 1.0

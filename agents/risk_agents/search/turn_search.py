@@ -79,7 +79,7 @@ def add_root(tree, slot, drafted, evaluator):
 
 @kernel
 def search_turn(tree, roots, evaluator):
-    """Search from the first `roots` slots; return the best value, and write its path into slot BEST."""
+    """Search from the first `roots` slots; return the best value, and write the path to it into BEST."""
     facts, paths = tree.facts, tree.paths
     best = -1e9
     for slot in range(roots):

@@ -71,7 +71,8 @@ def open_executor(workers: str, limit: float | None = None) -> Iterator[WorkExec
     """Open the executor for a value of `--workers`; the end of the `with` block drops unfinished work.
 
     `ray` is the cluster of RAY_ADDRESS, or else a new Ray session on this machine. A piece of work that takes
-    longer than `limit` seconds starts again elsewhere; `executor.Limits` describes the default limit.
+    longer than `limit` seconds starts again elsewhere; `executor.Limits` describes the default limit. If
+    `workers` is `1`, there is no limit, and `limit` is ignored.
 
     Raises ValueError if `workers` or `limit` is not allowed, ImportError if Ray is not installed, and
     ConnectionError if no cluster answers.

@@ -137,7 +137,7 @@ class WorkExecutor(Executor, ABC):
         return value
 
     def allow(self, seconds: float) -> None:
-        """Set the minimum time limit of all pieces of work, in seconds, unless the user has set a limit."""
+        """Raise the minimum of the default time limits to `seconds` if the minimum is lower."""
 
     def submit_after(
         self, before: Any, function: Callable[..., Any], /, *args: Any
