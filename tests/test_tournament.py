@@ -480,7 +480,10 @@ ALTERED = (  # statements that alter a file, and what is said of it
         "UPDATE setting SET setting = replace(setting, 'time_limit\": 10.0', 'time_limit\": Infinity')",
         "time_limit=inf",
     ),
-    ("UPDATE setting SET setting = replace(setting, 'seed\": 0', 'seed\": []')", "needs 'seed' of type int"),
+    (
+        "UPDATE setting SET setting = replace(setting, 'seed\": 0', 'seed\": []')",
+        "has seed=[]: must be of type int",
+    ),
     (
         "UPDATE setting SET setting = replace(setting, '\"compiled\": true', '\"compiled\": 7')",
         "each agent of the configuration must have",

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Self
 
-from risk_agents.program import check_limit
+from risk_agents.program import brief, check_limit
 from risk_agents.tournament.schedule import (
     Pairing,
     copy_pairings,
@@ -34,7 +34,7 @@ GAME_TIME = 600.0  # time limit for all decisions of a seat in a game, in second
 
 @dataclass(frozen=True)
 class Entrant:
-    """Agent of a tournament: its label in tables, its spec and its version."""
+    """Agent of a tournament, with the label that tables show."""
 
     label: str
     spec: str  # argument of `risk_agents.make`
@@ -46,8 +46,8 @@ class Entrant:
 class TournamentConfig:
     """All facts that determine the games of a tournament.
 
-    With deterministic agents, equal configurations give equal games on any machine and with any number of
-    jobs.
+    With deterministic agents that keep the time limits, equal configurations give equal games on any machine
+    and with any number of jobs.
     """
 
     entrants: tuple[Entrant, ...]
@@ -75,7 +75,8 @@ class TournamentConfig:
         if board.digest != self.map_digest:
             raise ValueError(
                 f"map {self.map_source!r} has digest {board.digest[:16]} now, "
-                f"but had {self.map_digest[:16]} when the tournament began"
+                f"but had {self.map_digest[:16]} when the tournament began: restore the map, or start a new "
+                "tournament"
             )
         return board
 
@@ -141,7 +142,8 @@ class TournamentConfig:
             raise ValueError(f"schema is {schema!r:.40}; this version reads tournaments of schema {SCHEMA}")
         for name, kind in _KINDS.items():
             if name not in facts or type(facts[name]) not in kind:
-                raise ValueError(f"the configuration needs {name!r} of type {kind[-1].__name__}")
+                given = brief(facts.get(name))
+                raise ValueError(f"the configuration has {name}={given}: must be of type {kind[-1].__name__}")
         facts["groups"] = _groups(facts["groups"], len(facts["agents"]))
         check_limit("time_limit", facts["time_limit"])
         check_limit("game_time", facts["game_time"])

@@ -1,4 +1,4 @@
-"""Summary of a tournament's games: places, win rates, ratings, seat bias, lengths and thinking times."""
+"""Summary of a tournament's games, with win rates, ratings, seat bias and thinking times."""
 
 from collections.abc import Sequence
 from dataclasses import astuple, dataclass
@@ -48,7 +48,7 @@ class Summary:
     games: int
     deals: int
     openings: int  # number of distinct known openings
-    won: int
+    won: int  # number of games with a winner, including forfeits that left one seat alive
     truncated: int
     forfeited: int
     rounds: tuple[float, float, float]  # number of rounds: mean, median, 90th percentile

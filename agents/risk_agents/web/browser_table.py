@@ -337,7 +337,7 @@ class BrowserTable(Match):
         A choice without `compose` is played after all composed choices.
 
         Raises Refused if `decision` is not the current decision of the seat, or if the choice or the command
-        is not allowed. After too many composed choices in a second, further choices are also refused.
+        is not allowed. Also raises Refused if too many choices are composed or undone in a second.
         """
         self._check_current(seat, decision)
         if (answer.compose or answer.command == UNDO) and not self._composed.allows():
@@ -396,7 +396,9 @@ class BrowserTable(Match):
             return partial(self._confirm, composed)
         if command == SETTLE and self.game.phase in SETTLED:
             return partial(self._settle, seat, settling_action(self.game))
-        raise Refused(f"command={command[:20]!r} is not allowed in this decision")
+        allowed = [*((UNDO, CONFIRM) if composed else ()), *([SETTLE] if self.game.phase in SETTLED else ())]
+        names = ", ".join(allowed) or "none"
+        raise Refused(f"command={command[:20]!r} is not allowed in this decision; allowed: {names}")
 
     def _showing(self, seat: int, composed: Composition) -> Callable[[], None]:
         """Return a function that shows the next decision of a composition."""
@@ -446,7 +448,7 @@ class BrowserTable(Match):
         Raises Refused if `seconds` is NaN.
         """
         if math.isnan(seconds):
-            raise Refused(f"the pace must be a number of seconds from {FASTEST:g} to {SLOWEST:g}")
+            raise Refused(f"pace={seconds}: must be a number of seconds from {FASTEST:g} to {SLOWEST:g}")
         self.pace = min(max(seconds, FASTEST), SLOWEST)
 
     def close(self) -> None:
@@ -716,7 +718,7 @@ def most_of(game: Game) -> int:
 
 
 def room_at(game: Game, action: int) -> int:
-    """Return the maximum number of troops that an answer can place on the territory of an action, or 0."""
+    """Return the maximum number of troops that an answer can place on an action's territory, or 0."""
     kind, places = game.tables.space.decode(action)
     if kind != "territory":
         return 0

@@ -136,8 +136,8 @@ class Lobby:
     async def delete(self, name: str, token: str) -> None:
         """Delete a game.
 
-        Raises Refused if the game does not exist, or if `token` is not the secret of its owner, the person
-        who began the game.
+        Raises Refused if the game does not exist, or if `token` is not the secret of the person who began
+        the game.
         """
         facts = await self._looking.run(self.store.facts, name)
         if facts is None or name in self._deleted:
