@@ -1,10 +1,10 @@
 """`planner`: follows the route of captures with the best ratio of gain to cost.
 
 With Dijkstra's algorithm, the bot finds the cheapest route from each of its border territories to every enemy
-territory. The bot follows the best of these routes. The cost of a route is the expected number of troops that
-are lost or left behind. The gain is the expected increase of the position's value, with the exact probability
-that the whole route succeeds. The bot makes a new plan before each capture. The idea comes from route
-planners in the literature; the implementation is our own.
+territory that it can reach. The bot follows the best of these routes. The cost of a route is the expected
+number of troops that are lost or left behind. The gain is the expected increase of the position's value, with
+the exact probability that the whole route succeeds. The bot makes a new plan before each attack. The idea
+comes from route planners in the literature; the implementation is our own.
 """
 
 from typing import Any, NamedTuple

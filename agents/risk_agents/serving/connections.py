@@ -251,7 +251,10 @@ def _why_not_bound(host: str, port: int, error: OSError) -> str:
         return f"--port {port}: another program uses this port of {host}; choose another port"
     if error.errno == errno.EACCES:
         return f"--port {port}: no permission to use this port; choose a port from 1024 to {MOST_PORT}"
-    return f"--host {host}: the server cannot listen on this address ({error.strerror})"
+    return (
+        f"--host {host}: the server cannot listen on this address ({error.strerror}); use an address of this "
+        "machine, such as 127.0.0.1"
+    )
 
 
 def run(app: Any, host: str, port: int, **options: Any) -> None:

@@ -13,7 +13,7 @@ from risk_env.arrays import Array, Floats, Ints
 
 @dataclass(frozen=True)
 class Estimate:
-    """Number and its 95 % confidence interval, which is clustered by deals and openings (`ratings`)."""
+    """Number and its 95 % confidence interval."""
 
     value: float
     low: float  # NaN if there is no interval
