@@ -64,8 +64,8 @@ class Style(NamedTuple):
     stalk: int = 0  # drafts: worth of a neighbouring enemy territory for each card of its owner
     least: int = 200  # minimum worth of a capture after the first capture of a turn
     odds: int = 100  # an attack needs more attackers than this percentage of the defenders
-    thin: int = 50  # one capture per turn with less than this percentage of the strongest rival's troops
-    rush: int = 150  # no `least` and `thin` with more than this percentage of the strongest rival's troops
+    thin: int = 50  # one capture per turn below this percentage of the strongest rival's troops
+    rush: int = 150  # `least` and `thin` do not apply above this percentage of the strongest rival's troops
     caution: int = 95  # hunts: expected loss of troops for 100 defenders
     guard: int = 100  # troops of a guarded border, in percent of the strongest enemy stack beside it
     everywhere: int = 0  # 1 to guard all of the bot's territories, 0 to guard only its continents

@@ -221,8 +221,8 @@ class Lobby:
     async def _restore(self, name: str) -> BrowserTable:
         """Open a saved game again, and return its table.
 
-        The game's agents act again in all earlier decisions. This can take a long time; other games continue
-        meanwhile.
+        The game's agents act again in all earlier decisions, which can take a long time. Other games continue
+        in the meantime.
         """
         try:
             table: BrowserTable = await self._opening.run(self._restored, name)

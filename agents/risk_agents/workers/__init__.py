@@ -63,7 +63,7 @@ def _seconds(text: str) -> float:
     try:
         return Limits(float(text)).shortest()
     except ValueError:
-        raise ArgumentTypeError(f"{text!r}: must be a number of seconds above 0") from None
+        raise ArgumentTypeError(f"{text!r}: must be a finite number of seconds above 0") from None
 
 
 @contextmanager

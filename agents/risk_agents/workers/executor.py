@@ -82,12 +82,12 @@ class Limits:
     A piece that takes longer than its time limit is assumed to hang, and starts again elsewhere. If `limit`
     is None, the time limit is LONGER times the time of the longest earlier piece of the same function. This
     time limit is at least `least` seconds, and does not apply until a piece of the function has ended. Raises
-    ValueError unless `limit` is None or a number of seconds above 0.
+    ValueError unless `limit` is None or a finite number of seconds above 0.
     """
 
     def __init__(self, limit: float | None = None) -> None:
         if limit is not None and not 0 < limit < math.inf:
-            raise ValueError(f"limit={limit!r}: must be a number of seconds above 0")
+            raise ValueError(f"limit={limit!r}: must be a finite number of seconds above 0")
         self.limit, self.least = limit, LEAST_LIMIT
         self._longest: dict[Callable[..., Any], float] = {}
 
