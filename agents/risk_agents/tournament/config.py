@@ -176,9 +176,14 @@ def _groups(facts: list[Any], num_agents: int) -> tuple[tuple[int, ...], ...]:
     """Return the groups of opponents; raise ValueError unless each group is a list of agents 1, 2, ..."""
     for group in facts:
         if not isinstance(group, list) or not group:
-            raise ValueError("each group of the configuration must be a list of one or more agents")
+            raise ValueError(
+                f"the configuration has the group {brief(group)}: must be a list of one or more agents"
+            )
         if not all(type(agent) is int and 0 < agent < num_agents for agent in group):
-            raise ValueError(f"the configuration's groups must contain only agents 1 to {num_agents - 1}")
+            raise ValueError(
+                f"the configuration has the group {brief(group)}: must contain only agents 1 to "
+                f"{num_agents - 1}"
+            )
     return tuple(map(tuple, facts))
 
 
@@ -195,6 +200,9 @@ def _entrants(facts: list[Any]) -> tuple[Entrant, ...]:
                 f"label {for_terminal(agent['label'])[:80]!r} of an agent: must be 1 to {LABEL_LETTERS} "
                 "printable characters, with no space at either end"
             )
-    if not facts or len({agent["label"] for agent in facts}) < len(facts):
-        raise ValueError("the configuration must have one or more agents, with different labels")
+    labels = [agent["label"] for agent in facts]
+    if not facts or len(set(labels)) < len(facts):
+        raise ValueError(
+            f"the configuration has the labels {brief(labels)}: must have one or more, all different"
+        )
     return tuple(Entrant(**agent) for agent in facts)

@@ -36,6 +36,7 @@ from risk_agents.web.outlook import ending_in_words, goal_in_words, note_on, own
 from risk_agents.web.typed_answers import read_words
 from risk_env.agent import Agent, CompiledAgent
 from risk_env.board.rules import presets
+from risk_env.bounded_io import shortened
 from risk_env.core.odds import win_probability
 from risk_env.core.types import NOBODY, Phase, Reward
 from risk_env.game import Game
@@ -102,7 +103,10 @@ class Setting:
         if not len(names) == len(tokens) == len(game.players) or not all(
             type(token) is str for token in tokens
         ):
-            raise Refused("the saved game must have one name and one token for each seat")
+            raise Refused(
+                f"the saved game has {len(names)} names and {len(tokens)} tokens: it must have one name and "
+                "one token for each seat, as strings"
+            )
         if not all(map(is_label, names)):
             raise Refused(
                 f"the saved game has a name that is not a valid label: 1 to {LABEL_LETTERS} printable "
@@ -674,7 +678,7 @@ def choice_of(game: Game, answer: Answer) -> list[int] | str:
 def _set_of(game: Game, cards: list[int]) -> list[int]:
     """Return the actions that trade cards; raise Refused if the cards are not a set in the hand."""
     if not 1 <= len(cards) <= MOST_CARDS or any(type(card) is not int for card in cards):
-        raise Refused(f"cards must be a list of 1 to {MOST_CARDS} numbers")
+        raise Refused(f"cards={shortened(cards)}: must be a list of 1 to {MOST_CARDS} numbers")
     if game.phase != Phase.TRADE:
         raise Refused(f"cards can be traded only in phase TRADE, but the phase is {game.phase.name}")
     done = game.tables.space.done
