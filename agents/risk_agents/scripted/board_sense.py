@@ -190,7 +190,7 @@ def draft_amount(game, rules, wanted):
 def move_amount(game, rules, wanted):
     """Return the action in `OCCUPY` or `FORTIFY_AMOUNT` that moves at most `wanted` more troops.
 
-    If `wanted` is below 1, return DONE where DONE is legal.
+    If `wanted` is below 1, the action is DONE where DONE is legal, and otherwise moves 1 troop.
     """
     if wanted < 1 and has(game.legal, int64(rules.done)):
         return int64(rules.done)
@@ -242,7 +242,7 @@ def place_worth(game, board, seat, territory, purpose):
 
 @kernel
 def card_to_trade(game, board, rules, seat):
-    """Return the next card of a set to trade, or DONE if no card is legal.
+    """Return the action that picks the next card to trade, or DONE if no card is legal.
 
     Cards of the seat's territories come first (RULES 5.4), wild cards last.
     """
@@ -315,9 +315,9 @@ def best_die(game, rules):
 def usual_action(game, board, rules, seat):
     """Return the usual action in a phase, or NONE for CLAIM, CAPITAL, DRAFT, ATTACK and OCCUPY.
 
-    All troops are drafted to one territory. The fortify move takes all troops from the largest inland stack
-    to the most outnumbered territory. Sets are traded at once. The attack is a blitz if this is legal.
-    Otherwise, the largest number of dice is rolled.
+    All troops are drafted to one territory. The fortify move takes all movable troops from the largest
+    inland stack to the most outnumbered territory. Sets are traded at once. The attack is a blitz if a blitz
+    is legal. Otherwise, the largest number of dice is rolled.
     """
     phase = game.phase
     if phase == Phase.DRAFT_AMOUNT:

@@ -65,7 +65,7 @@ def own_stack_near(game, board, seat, territory, but):
 
 @kernel
 def easiest_continent(game, board, seat):
-    """Return the continent with the highest `continent_ratio` that the seat does not hold, or NONE."""
+    """Return the continent with the highest `continent_ratio`, or NONE if all ratios are 0."""
     best, most = NONE, 0.0
     for continent in range(board.num_continents):
         ratio = continent_ratio(game, board, seat, continent)

@@ -140,8 +140,9 @@ BUDGET, LONG = Budget(), Budget(games=1600, again=400, claims=4000, places=1000)
 class Strategist(Agent):
     """`strategist`: search over whole turns by rollouts; the strongest agent of docs/ladder.md.
 
-    `budget` limits the rollouts, and `find_judge(rules, board)` returns the judge of the rollouts. Raises
-    ValueError if `budget.games` is below LEAST_GAMES.
+    `budget` limits the rollouts, and `find_judge(rules, board)` returns the judge of the rollouts. By
+    default, DUEL_JUDGE evaluates the turns of duels. Raises ValueError if `budget.games` is below
+    LEAST_GAMES.
     """
 
     name = "strategist"
