@@ -112,8 +112,8 @@ def copy_path(paths, to, slot):
 def expand(tree, slot, there, num_successors, evaluator):
     """Try captures from the node in `slot`, and return the new number of successors.
 
-    The win probability of a capture must be at least `weights[LEAST_CHANCE]`. The best successors are kept in the slots
-    from `there` on; `num_successors` is the number of successors before the call.
+    The win probability of a capture must be at least `weights[LEAST_CHANCE]`. The best successors are kept in
+    the slots from `there` on; `num_successors` is the number of successors before the call.
     """
     game, board, seat = tree.nodes[slot], evaluator.board, evaluator.seat
     for w in range(len(game.strong)):

@@ -1,4 +1,4 @@
-"""Configuration of a tournament: agents, rules, map, seed and limits.
+"""Configuration of a tournament, such as its agents, rules, map and seed.
 
 A configuration is small and frozen, and is sent to every job.
 """

@@ -137,7 +137,10 @@ class WorkExecutor(Executor, ABC):
         return value
 
     def allow(self, seconds: float) -> None:
-        """Raise the minimum of the default time limits to `seconds` if the minimum is lower."""
+        """Raise the minimum of the default time limits to `seconds` if the minimum is lower.
+
+        An executor without time limits does nothing.
+        """
 
     def submit_after(
         self, before: Any, function: Callable[..., Any], /, *args: Any
