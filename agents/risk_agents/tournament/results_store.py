@@ -2,7 +2,7 @@
 
     setting, one row:          setting, arguments
     games, one row per game:   game, deal, agents, versions, starter, ... (`columns.COLUMNS`)
-    notes:                     game, notes; one row per game with a language model, no table without
+    notes (optional):          game, notes: one row per game in which a language model has played
 
 Agents, versions, places, decisions, turns and seconds are JSON lists with one value per seat. `luck` is also
 such a list, or an empty string if luck was not measured. `actions` contains int32 numbers, or is NULL if

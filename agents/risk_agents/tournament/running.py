@@ -35,9 +35,9 @@ def conduct(
     result of the executor's method `size`. Without such a method, the number is `jobs`.
 
     Games that have ended are in the file even if an error or a signal stops the function. With `executor`,
-    only the games of finished chunks are. If a process takes longer than `limit` seconds for a chunk, the
-    chunk begins again (`workers.executor.Limits` describes the default limit). Raises RuntimeError if the
-    same chunk fails too many times.
+    this holds only for the games of finished chunks. If a process takes longer than `limit` seconds for a
+    chunk, the chunk begins again (`workers.executor.Limits` describes the default limit). Raises RuntimeError
+    if the same chunk fails too many times.
     """
     done, config = store.finished(), store.config
     left = Cutter(
