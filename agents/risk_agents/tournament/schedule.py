@@ -25,7 +25,7 @@ FIRST_GAMES = 32  # with several workers, maximum while the duration of a game i
 SHORTEST, LONGEST = 0.25, 20.0
 FOR_EACH = 0.002  # minimum duration of a chunk per worker, in seconds; one driver must supply all workers
 MOST_LINE_UPS = 500  # maximum number of line-ups in a tournament with copies
-SHARES = 2  # a chunk contains 1 / (SHARES * workers) of the games that are left
+SHARES = 2  # a chunk contains about 1 / (SHARES * workers) of the games that are left
 
 
 class Pairing(NamedTuple):
