@@ -97,7 +97,7 @@ GOAL_PLAYERS = (beam.other_turn(beam.BOT, "playing beam", width=3),)
 GOALS = ("headquarters", "objectives")  # victories that GOAL_PLAYERS pursue and scripted bots do not
 DECIDED = 0.95  # win probability of a seat in a duel above which the agent plays few games for a turn
 MANY = 5  # minimum number of players with which rollouts for the place of the first troops are short
-SET_UP = breaker.BOT  # plan that places the first troops, except in duels
+SET_UP = breaker.BOT  # plan that decides before the first turn where rollouts do not, except in duels
 LEAST_GAMES = len(PLANS)  # minimum number of games of a budget: one for each of PLANS
 # Player in rollouts for the place of the first troops in duels
 DUEL_PLAYER = beam.other_turn(marshal.BOT, "placing marshal", width=NARROW)
