@@ -480,14 +480,17 @@ ALTERED = (  # statements that alter a file, and what is said of it
         "UPDATE setting SET setting = replace(setting, 'time_limit\": 10.0', 'time_limit\": Infinity')",
         "time_limit=inf",
     ),
-    ("UPDATE setting SET setting = replace(setting, 'seed\": 0', 'seed\": []')", "needs 'seed' of type int"),
+    (
+        "UPDATE setting SET setting = replace(setting, 'seed\": 0', 'seed\": []')",
+        "has seed=[]: must be of type int",
+    ),
     (
         "UPDATE setting SET setting = replace(setting, '\"compiled\": true', '\"compiled\": 7')",
         "each agent of the configuration must have",
     ),
     (
         'UPDATE setting SET setting = replace(setting, \'"label": "bold"\', \'"label": "first"\')',
-        "with different labels",
+        "must have one or more, all different",
     ),
     (
         'UPDATE setting SET setting = replace(setting, \'label": "bold"\', \'label": "\\u001b"\')',

@@ -255,7 +255,7 @@ def test_a_limit_is_the_users_or_generous():
     assert (limits.of(abs), limits.of(max)) == (1200, math.inf)
     assert Limits(7).of(abs) == 7
     for wrong in (0, -1, math.inf, math.nan):
-        with pytest.raises(ValueError, match="must be a number of seconds above 0"):
+        with pytest.raises(ValueError, match="must be a finite number of seconds above 0"):
             Limits(wrong)
 
 
@@ -263,7 +263,7 @@ def test_a_limit_is_the_users_or_generous():
 def test_a_wrong_limit_is_named(text: str, capsys):
     with pytest.raises(SystemExit):
         main(["evaluate", "grower", "--chunk-limit", text])
-    assert f"--chunk-limit: {text!r}: must be a number of seconds above 0" in capsys.readouterr().err
+    assert f"--chunk-limit: {text!r}: must be a finite number of seconds above 0" in capsys.readouterr().err
 
 
 @pytest.mark.long
@@ -351,7 +351,7 @@ def test_a_lost_ray_says_how_to_go_on_and_leaves_nothing(part: str):
     os.kill(killed[0], signal.SIGKILL)
     errors = found.communicate(timeout=180)[1]
     if part != "driver":
-        assert f"its process {part} has ended; finished work is saved; continue with --resume" in errors
+        assert f"the process {part} has ended; run the command again" in errors
         assert "Raylet is terminated" not in errors and "Failed to connect" not in errors
     until = time.monotonic() + 120
     while (watchdog.users(folder) or Path(folder).exists()) and time.monotonic() < until:

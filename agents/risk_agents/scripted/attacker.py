@@ -1,6 +1,7 @@
 """`attacker`: drafts to the territory with the most enemy neighbours, and attacks weaker neighbours.
 
-`attacker` ignores continents and does not defend. Many published ladders of bots begin with such a bot.
+In its drafts and attacks, `attacker` ignores continents and defence. Many published ladders of bots begin
+with such a bot.
 """
 
 from numpy import int64

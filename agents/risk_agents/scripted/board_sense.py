@@ -1,11 +1,11 @@
-"""Functions that the scripted bots share: random numbers, borders, threats, amounts and usual actions.
+"""Functions that the scripted bots share, such as random numbers, threats, amounts and usual actions.
 
 A border leads from its source to its target. A territory can attack its targets, and its sources can attack
 the territory. If all borders of a territory are two-way, its targets are also its sources.
 
-The functions read only facts that the seat to act may see. These are the board, the seat's own hand and
-mission, the sizes of the other hands, and the legal actions. The random state of a bot is
-`randoms[lane, seat]` (`risk_env.bots.CompiledBot`).
+The functions read only facts that the seat to act may see, such as the board, the seat's own hand, the sizes
+of the other hands, and the legal actions. The random state of a bot is `randoms[lane, seat]`
+(`risk_env.bots.CompiledBot`).
 """
 
 import numpy as np
@@ -20,7 +20,7 @@ from risk_env.core.movement import movable
 from risk_env.core.position import is_alive, troops_on
 from risk_env.core.types import ALL_OF_THEM, AMOUNTS, HALF, NUM_FACES, Phase
 
-NONE = -1  # stands for no action, no territory or no continent
+NONE = -1  # stands for no action, territory, continent or seat
 LAST_TO_FALL = 100  # in an imagined position: value of `game.death` for a seat that is eliminated only there
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 _HALF_WORD = np.uint64(32)
@@ -102,7 +102,7 @@ def num_rivals(game, rules, seat):
     return count
 
 
-# Legal actions of a block
+# Legal actions
 
 
 @inlined
@@ -190,7 +190,7 @@ def draft_amount(game, rules, wanted):
 def move_amount(game, rules, wanted):
     """Return the action in `OCCUPY` or `FORTIFY_AMOUNT` that moves at most `wanted` more troops.
 
-    If `wanted` is below 1, return DONE where DONE is legal.
+    If `wanted` is below 1, the action is DONE where DONE is legal, and otherwise moves 1 troop.
     """
     if wanted < 1 and has(game.legal, int64(rules.done)):
         return int64(rules.done)
@@ -242,7 +242,7 @@ def place_worth(game, board, seat, territory, purpose):
 
 @kernel
 def card_to_trade(game, board, rules, seat):
-    """Return the next card of a set to trade, or DONE if no card is legal.
+    """Return the action that picks the next card to trade, or DONE if no card is legal.
 
     Cards of the seat's territories come first (RULES 5.4), wild cards last.
     """
@@ -315,9 +315,9 @@ def best_die(game, rules):
 def usual_action(game, board, rules, seat):
     """Return the usual action in a phase, or NONE for CLAIM, CAPITAL, DRAFT, ATTACK and OCCUPY.
 
-    All troops are drafted to one territory. The fortify move takes all troops from the largest inland stack
-    to the most outnumbered territory. Sets are traded at once. The attack is a blitz if this is legal.
-    Otherwise, the largest number of dice is rolled.
+    All troops are drafted to one territory. The fortify move takes all movable troops from the largest
+    inland stack to the most outnumbered territory. Sets are traded at once. The attack is a blitz if a blitz
+    is legal. Otherwise, the largest number of dice is rolled.
     """
     phase = game.phase
     if phase == Phase.DRAFT_AMOUNT:

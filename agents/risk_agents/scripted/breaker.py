@@ -1,9 +1,10 @@
 """`breaker`: a hunter that stops the strongest rival, breaks continents and keeps its own borders.
 
 `breaker` breaks a rival's continent where one of its own stacks is stronger than the border, and reinforces
-outnumbered borders of its own continents. After the first capture of a turn, `breaker` captures only valuable
-territories. If `breaker` has fewer than half as many troops as the strongest rival, the bot stops after the
-first capture. The ideas come from threat-based players in the literature; the implementation is original.
+outnumbered borders of its own continents. Against several rivals, `breaker` captures only valuable
+territories after the first capture of a turn. If it then has fewer than half as many troops as the strongest
+rival, `breaker` stops after the first capture. The ideas come from threat-based players in the literature;
+the implementation is original.
 """
 
 import numpy as np

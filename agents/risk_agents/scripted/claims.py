@@ -1,4 +1,4 @@
-"""Claims of scripted bots, which prefer small continents with few borders (RULES 4.3, 9.2).
+"""Claims that prefer small continents with few borders (RULES 4.3, 9.2).
 
 A random number decides between territories of nearly the same worth. Otherwise bots would claim the same
 territories in every game, and would meet only a few openings.
@@ -12,7 +12,7 @@ from risk_env.core.bits import ONE, ZERO, lowest, popcount
 from risk_env.core.types import Phase
 
 BORDER = 6  # penalty of a continent for each of its territories that can be attacked from outside
-CROWD = 40  # penalty of a continent, times the share of the continent that rivals hold
+CROWD = 40  # penalty of a continent, times the share of the continent that is already claimed
 FIRST = 1 << 20  # additional worth of the favourite continent
 CLOSE = 8  # a random number decides between territories whose worths differ by less than this
 
@@ -21,7 +21,7 @@ class Taste(NamedTuple):
     """Preferences for claims."""
 
     border: Any  # penalty for each border territory of a continent (in `claim`: BORDER)
-    crowd: Any  # penalty for the share of a continent that rivals hold (in `claim`: CROWD)
+    crowd: Any  # penalty for the share of a continent that is already claimed (in `claim`: CROWD)
     favourite: Any  # continent that is claimed first, or NONE
 
 
@@ -55,8 +55,9 @@ def claim_by(game, board, randoms, lane, seat, taste):
 def continent_prize(game, board, seat, continent, taste):
     """Return the worth of claiming a territory in a continent.
 
-    The bonus and the seat's territories in the continent raise the worth. Territories of rivals, borders and
-    the size of the continent lower the worth. The favourite continent is worth more than all others.
+    The bonus and the seat's territories in the continent raise the worth. Claimed territories of any seat,
+    borders and the size of the continent lower the worth. The favourite continent is worth more than all
+    others.
     """
     own, members, taken, borders = 0, 0, 0, 0
     for w in range(len(game.strong)):

@@ -48,9 +48,9 @@ def own_troops_near(game, board, seat, territory, continent):
 
 @kernel
 def own_stack_near(game, board, seat, territory, but):
-    """Return the number of troops that the seat's largest stack can send to a territory.
+    """Return the number of troops that the seat's largest adjacent stack can send to a territory.
 
-    The stack on the territory `but` is ignored.
+    A stack on the territory `but` is ignored.
     """
     most = 0
     for w in range(len(game.strong)):
@@ -65,7 +65,7 @@ def own_stack_near(game, board, seat, territory, but):
 
 @kernel
 def easiest_continent(game, board, seat):
-    """Return the continent with the highest `continent_ratio` that the seat does not hold, or NONE."""
+    """Return the continent with the highest `continent_ratio`, or NONE if all ratios are 0."""
     best, most = NONE, 0.0
     for continent in range(board.num_continents):
         ratio = continent_ratio(game, board, seat, continent)
@@ -163,9 +163,9 @@ def support(game, board, seat, territory):
 def split_advance(game, board, seat, most):
     """Return the number of troops, out of `most`, that follow into a captured territory.
 
-    If the source or the target is inland, all troops go to the other territory. Otherwise, half of the troops
-    follow from a strong source. From a weak source, all troops follow if the target has at least as many
-    enemy targets as the source, and otherwise none.
+    All troops follow from an inland source. From any other source, no troops follow into an inland target.
+    If neither is inland, half of the troops follow from a strong source. From a weak source, all troops
+    follow if the target has at least as many enemy targets as the source, and otherwise none.
     """
     source, target = int64(game.source), int64(game.target)
     if is_inland(game, board, seat, source):

@@ -1,9 +1,9 @@
-"""`evolved`: seven bots with styles that a search over the parameters found (`research/evolve_styles.py`).
+"""`evolved`: seven bots with styles that searches over the parameters found (`research/evolve_styles.py`).
 
-The search plays games of five and six players among styles, keeps the styles that win most, and changes some
-of their parameters. The best styles of the search keep their sets, capture little, attack the strongest
-rival, and eliminate weak rivals. They win about twice as many games as `breaker`. `strategist` uses the bots
-as players of its rollouts, because strong opponents play similarly.
+The first search plays games of five and six players among styles, keeps the styles that win most, and changes
+some of their parameters. Its best styles, `evolved:1` to `evolved:6`, keep their sets, capture little, attack
+the strongest rival, and eliminate weak rivals. In such games, they win about twice as many games as
+`breaker`. `strategist` uses the six bots as players of its rollouts, because strong opponents play similarly.
 
 `evolved:7` comes from another search, in games of three against two copies of `beam`. `strategist` does not
 use `evolved:7`.

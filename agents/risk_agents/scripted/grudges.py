@@ -1,4 +1,4 @@
-"""Grudges of a bot: the number of territories that each rival captured from the bot, in its memory."""
+"""Grudges in a bot's memory: the number of territories that each rival captured from the bot."""
 
 import numpy as np
 from numpy import int64

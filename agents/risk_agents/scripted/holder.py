@@ -3,7 +3,7 @@
 `holder` claims a continent with a bonus and few borders, and gathers its first troops there. The borders of
 its continents keep a quarter more troops than the strongest enemy stack beside them. `holder` attacks to
 complete its continent, and otherwise captures one territory per turn for the card. Breaking a rival's
-continent is worth less to `holder` than to other styles.
+continent is worth less to `holder` than to most other styles.
 """
 
 from risk_agents.scripted.style import Style, bot

@@ -1,4 +1,4 @@
-"""`random`: plays uniformly random legal actions, and is the weakest bot; its games rarely end."""
+"""`random`: plays uniformly random legal actions, and is the weakest bot."""
 
 from risk_agents.scripted.board_sense import any_legal
 from risk_env.bots import CompiledBot

@@ -1,4 +1,4 @@
-"""`saver`: keeps its sets of cards while the value of the next set grows, and avoids unnecessary attacks.
+"""`saver`: keeps its sets of cards while its hand is small, and avoids unnecessary attacks.
 
 `saver` keeps a set while its hand has at most four cards, unless the troops of the set suffice to eliminate a
 rival. `saver` captures one territory per turn for the card, with good odds.

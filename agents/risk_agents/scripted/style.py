@@ -4,8 +4,9 @@
 each bot describes the bot, and sets the parameters that differ from the defaults (`Style`). The parameters
 are words of the bot's memory (`CompiledBot.begins`), so all styles share the compiled code.
 
-Bots of all styles hunt weak rivals (`hunter`). Without a hunt they capture one territory per turn for the
-card. They capture further territories only if the worth of each capture is at least `least`.
+Bots of all styles hunt weak rivals (`hunter`). Without a hunt, they capture one territory per turn for the
+card. Each further capture of a turn must be worth at least `least`. This limit does not apply if the bot is
+much stronger than the strongest rival (`rush`), or has only one rival.
 """
 
 from typing import NamedTuple
@@ -54,7 +55,7 @@ class Style(NamedTuple):
     """Parameters of a style; worths are in tenths, and an ordinary territory has the worth 5."""
 
     border: int = BORDER  # claims: penalty for each border territory of a continent
-    crowd: int = CROWD  # claims: penalty for the share of a continent that rivals hold
+    crowd: int = CROWD  # claims: penalty for the share of a continent that is already claimed
     gathers: int = 0  # first troops: 1 to place them like a draft, 0 to place them by `usual_action`
     home: int = 30  # worth of a territory of the continent that is easiest to complete
     spoil: int = 100  # worth of breaking a rival's continent, in percent of its bonus plus 3
@@ -63,9 +64,9 @@ class Style(NamedTuple):
     stalk: int = 0  # drafts: worth of a neighbouring enemy territory for each card of its owner
     least: int = 200  # minimum worth of a capture after the first capture of a turn
     odds: int = 100  # an attack needs more attackers than this percentage of the defenders
-    thin: int = 50  # one capture per turn if the bot has less than this percentage of the top rival's troops
-    rush: int = 150  # `least` is 0 if the bot has more than this percentage of the top rival's troops
-    caution: int = 95  # expected loss of troops in a hunt for 100 defenders
+    thin: int = 50  # one capture per turn below this percentage of the strongest rival's troops
+    rush: int = 150  # `least` and `thin` do not apply above this percentage of the strongest rival's troops
+    caution: int = 95  # hunts: expected loss of troops for 100 defenders
     guard: int = 100  # troops of a guarded border, in percent of the strongest enemy stack beside it
     everywhere: int = 0  # 1 to guard all of the bot's territories, 0 to guard only its continents
     mass: int = 1  # drafts: worth of 10 troops that are already on a territory
@@ -156,7 +157,7 @@ def hunted(game, board, rules, seat, style, troops, seen):
 
 @kernel
 def keeps_cards(game, board, rules, seat, style, seen):
-    """Return True if the bot keeps its set: the hand is small, and the set does not pay for a hunt."""
+    """Return True if the bot keeps its set, because the hand is small and the set does not pay for a hunt."""
     if rules.deck == Deck.STAR or num_picked(game) > 0 or not has(game.legal, int64(rules.done)):
         return False
     if hand_size(game, seat) > style[KEEPS]:
@@ -182,7 +183,7 @@ def lack(game, board, seat, style, territory):
 
 @kernel
 def aims(game, board, rules, seat, style):
-    """Return the easiest continent, the strongest rival, and the foe of the bot's grudges (or NONE)."""
+    """Return the easiest continent, the strongest rival and the foe of the grudges, or NONE for each."""
     enemy = foe(game, rules, seat, style[GRUDGES:]) if style[REVENGE] > 0 else NONE
     return easiest_continent(game, board, seat), strongest_rival(game, board, rules, seat), enemy
 
@@ -274,7 +275,10 @@ def best_attack(game, board, rules, seat, style):
 
 @kernel
 def advance(game, board, rules, seat, style):
-    """Return the number of troops that follow into a captured territory; guards stay on the source."""
+    """Return the number of troops that follow into a captured territory.
+
+    Outside hunts, guards stay on the source.
+    """
     if 0 < style[PREY] <= rules.num_players:
         return follow(game, board, rules, seat, int64(style[PREY]) - 1)
     most = movable(game, rules)

@@ -1,4 +1,4 @@
-"""Threats to a territory from its sources, for `search.evaluation` and `learned.beam_value_features`."""
+"""Threats to a territory from its sources, and the table of battle odds that the searches use."""
 
 import math
 

@@ -1,8 +1,8 @@
 """`walker`: keeps its troops in one large stack, and moves the stack to the most valuable continents.
 
-`walker` drafts to its largest stack, and all troops follow into a captured territory. It leaves single troops
-behind, and guards no territory. `walker` also claims continents with many borders. The stack breaks
-continents of rivals on its way, and stops when no further capture is worth enough.
+`walker` prefers to draft to its largest stack. All troops follow into a captured territory beside enemies.
+`walker` leaves single troops behind, guards no territory, and also claims continents with many borders. The
+stack breaks continents of rivals on its way, and stops when no further capture is worth enough.
 """
 
 from risk_agents.scripted.style import Style, bot

@@ -62,8 +62,8 @@ WEIGHTS_FOR[CAUTIOUS, [INCOME, PROGRESS, EXPOSED]] = 1.2, 0.2, 1.6
 DRAFT_WANTED = MOVE_WORDS  # number of troops for the territory that was just chosen in the draft
 RANK = DRAFT_WANTED + 1  # rank of the place to draft to: 0 for the best place, 1 for the second best, ...
 WEIGHED = RANK + 1  # row of WEIGHTS_FOR, or 0 for the row of the number of players
-NARROW = WEIGHED + 1  # maximum number of positions kept at each depth, or 0 for the usual number
-GATHER = NARROW + 1  # number of the territory that gets all first troops, plus 1; 0 for the usual placement
+NARROW = WEIGHED + 1  # maximum number of positions kept at each depth, or 0 for the width of the tree
+GATHER = NARROW + 1  # number of the territory that gets all first troops, plus 1; 0 for `usual_action`
 AT = GATHER + 1  # number of steps of the plan that are done, or HALF_DRAFTED
 PLAN = AT + 1  # number of steps of the plan; the steps follow, as in a path of `search.turn_search`
 MEMORY = PLAN + 1 + STEP_SIZE * MOST_DEPTH
@@ -135,7 +135,7 @@ def choose(games, boards, rules, lanes, randoms, memory, actions):
 
 @kernel
 def decide(game, memory, tree, evaluator):
-    """Return the action in the current phase, except claims and gathered first troops."""
+    """Return the action in the current phase, except for claims and gathered first troops."""
     phase, rules = game.phase, evaluator.rules
     if phase == Phase.ATTACK:
         return attack(game, memory, tree, evaluator)
@@ -285,7 +285,7 @@ def other_turn(bot: CompiledBot, name: str, rank: int = 0, weighed: int = 0, wid
 
     The variant drafts to the place of rank `rank`: 0 is the best place, 1 the second best. `weighed` is the
     variant's row of WEIGHTS_FOR; 0 stands for the row of the number of players. A beam with a learned value
-    ignores `weighed`. The variant keeps at most `width` positions at each depth; 0 stands for the usual
-    number.
+    ignores `weighed`. The variant keeps at most `width` positions at each depth; 0 stands for the width of
+    `bot`.
     """
     return replace(bot, name=name, begins=(0,) * RANK + (rank, weighed, width))

@@ -52,8 +52,9 @@ WORKSPACE = (3, max(MAX_OWNERS, SIZE_CLASSES[-1].continents))
 class Evaluator(NamedTuple):
     """Arguments that all evaluations of a decision share.
 
-    Weights after the first NUM_WEIGHTS belong to a beam value (`learned.beam_value_features`). In this case
-    all weights are float32, and `work` is the workspace of the beam value.
+    Weights after the first NUM_WEIGHTS, if there are any, belong to a beam value
+    (`learned.beam_value_features`). All weights are then float32, and `work` is the workspace of the beam
+    value.
     """
 
     board: Any  # record of the board's tables
@@ -115,7 +116,7 @@ def is_won(game, board, rules, seat):
 def card_worth(game, rules):
     """Return the worth of a card in troops: a third of the worth of the next set (at most DEAREST_SET).
 
-    A card of the star deck is worth STAR_CARD. Without cards, the worth is 0 (RULES 2.5, 5.2, 9.4).
+    A card of the star deck is worth STAR_CARD. In games without cards, the worth is 0 (RULES 2.5, 5.2, 9.4).
     """
     if rules.deck == Deck.NONE:
         return 0.0

@@ -122,7 +122,8 @@ def best_plan(game, boards, rules, word, worths, trial):
 def is_due(memory, effort):
     """Count an attack; return True if the plan must be compared with other plans before this attack.
 
-    The comparison is due before the second, fourth, eighth, ... attack of the turn.
+    The comparison is due before the second, fourth, eighth, ... attack of the turn, or never if
+    `effort.rest` is 0.
     """
     memory[ATTACKS] += 1
     attacks = int64(memory[ATTACKS])

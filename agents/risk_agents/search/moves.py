@@ -22,7 +22,7 @@ LEAST_GAIN = 1e-6  # minimum gain in value for a fortify move
 
 @kernel
 def fortify_or_usual_action(game, memory, nodes, slot, evaluator):
-    """Return a fortify action that is chosen by evaluation, or the usual action in other phases.
+    """Return a fortify action that is chosen by evaluation, or `usual_action` in other phases.
 
     `fortify_from` uses `nodes` and `slot`.
     """

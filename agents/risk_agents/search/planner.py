@@ -1,10 +1,10 @@
 """`planner`: follows the route of captures with the best ratio of gain to cost.
 
 With Dijkstra's algorithm, the bot finds the cheapest route from each of its border territories to every enemy
-territory. The bot follows the best of these routes. The cost of a route is the expected number of troops that
-are lost or left behind. The gain is the expected increase of the position's value, with the exact probability
-that the whole route succeeds. The bot makes a new plan before each capture. The idea comes from route
-planners in the literature; the implementation is our own.
+territory that it can reach. The bot follows the best of these routes. The cost of a route is the expected
+number of troops that are lost or left behind. The gain is the expected increase of the position's value, with
+the exact probability that the whole route succeeds. The bot makes a new plan before each attack. The idea
+comes from route planners in the literature; the implementation is our own.
 """
 
 from typing import Any, NamedTuple
@@ -187,9 +187,10 @@ def weigh_route(game, source, target, drafted, now, best, space, evaluator):
 
 @kernel
 def take_route(game, source, target, length, routes, evaluator):
-    """Make the captures of a route with the expected survivors; return the probability that all succeed.
+    """Capture the territories of a route; return the probability that all attacks succeed.
 
-    If the probability is below LEAST_CHANCE, the function stops and returns 0.
+    Each attack leaves the expected number of survivors. If the probability is below LEAST_CHANCE, the
+    function stops and returns 0.
     """
     board, rules, seat, _weights, _work = evaluator
     chance = 1.0

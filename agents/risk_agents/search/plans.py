@@ -43,7 +43,7 @@ PLANS = {
 }
 NAMES = tuple(PLANS)
 TABLE = np.array(list(PLANS.values()))  # int64 (plans, 4)
-# Plan that places the first troops, and decides during the turns of other seats
+# Plan that plays the set-up, and decides during the turns of other seats
 SET_UP = NAMES.index("breaker")
 FOR_THE_REST = 4  # the first FOR_THE_REST plans can play the rest of a turn that another plan began
 # Columns of the memory of a bot that follows plans; the first columns are the memory of the plan. ROUND is

@@ -24,7 +24,7 @@ from risk_env.bounded_io import shortened
 from risk_env.core.types import MAX_SEATS, NOBODY, Phase
 from risk_env.game_vector import GameVector, whole_numbers
 
-MOST_ROUNDS = 200  # maximum number of rounds of a rollout if the rules set no limit
+MOST_ROUNDS = 200  # last round of the games if the rules set no limit; maximum of `turns`
 TO_THE_END = None  # value of `turns` for rollouts to the end of the game
 
 Array = npt.NDArray[Any]
@@ -130,7 +130,8 @@ class Rollouts:
     ) -> npt.NDArray[np.float64]:
         """Continue games, and return each seat's win probability, float64 (games, 6).
 
-        `rng`, `turns` and `likely` have the same meaning as in `play`; `turns` counts turns of `seat`.
+        The games continue until `turns` further turns of `seat` have begun: 0 means that no action is played,
+        and TO_THE_END means the end of the game. `rng` and `likely` have the same meaning as in `play`.
         """
         self._check(games, seat=seat, turns=turns)
         seeds = rng.integers(2**63, size=len(games)).astype(np.uint64)

@@ -3,8 +3,8 @@
 Before every claim, `Claims` chooses the favourite continent, where the seat claims territories first. The
 best continent depends on the claims of the rivals, and on the rivals' play after the set-up.
 
-`FirstTroops` chooses the place of the first troops. Other bots place their first troops where enemies
-threaten a border most. A better choice is often to place all first troops in one territory.
+`FirstTroops` chooses the place of the first troops. Many bots place their first troops where enemies threaten
+a border most. A better choice is often to place all first troops in one territory.
 
 The choices are compared by sequential halving (Karnin 2013), which drops half of the choices in each stage.
 """
@@ -116,7 +116,7 @@ class FirstTroops:
     def act(self, view: View) -> int | None:
         """Return the territory for the next troop, or None in phases other than DEPLOY.
 
-        The result is also None if the troops are placed as usual, or if the territory is not legal.
+        The result is also None if no single place is the best choice, or if the place is not legal.
         """
         if view.phase != Phase.DEPLOY:
             return None

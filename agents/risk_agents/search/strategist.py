@@ -9,7 +9,7 @@ the heuristic evaluation for games that the learned value does not know. In duel
 value of `marshal` evaluates the position at the end of the turn.
 
 Most plans are beams that draft to different places, or search with different weights. The other plans are
-scripted bots and `planner`. Except in duels, three of the plans keep sets of cards. Weak plans are dropped in
+scripted bots and `planner`. In most games, three of the plans keep sets of cards. Weak plans are dropped in
 stages (sequential halving, Karnin 2013). In each stage, all remaining plans are played in the same samples.
 Such rollouts of fixed policies are a policy improvement step (Tesauro and Galperin 1996).
 
@@ -97,7 +97,7 @@ GOAL_PLAYERS = (beam.other_turn(beam.BOT, "playing beam", width=3),)
 GOALS = ("headquarters", "objectives")  # victories that GOAL_PLAYERS pursue and scripted bots do not
 DECIDED = 0.95  # win probability of a seat in a duel above which the agent plays few games for a turn
 MANY = 5  # minimum number of players with which rollouts for the place of the first troops are short
-SET_UP = breaker.BOT  # plan that places the first troops, except in duels
+SET_UP = breaker.BOT  # plan that decides before the first turn where rollouts do not, except in duels
 LEAST_GAMES = len(PLANS)  # minimum number of games of a budget: one for each of PLANS
 # Player in rollouts for the place of the first troops in duels
 DUEL_PLAYER = beam.other_turn(marshal.BOT, "placing marshal", width=NARROW)
@@ -118,14 +118,14 @@ class Budget:
     again: int = 40  # number of games before the second, fourth, eighth, ... attack; 0 to keep the plan
     others: int = 4  # number of plans that are compared with the chosen plan before an attack
     turns: int = 2  # number of further turns of the seat in a rollout; MOST_TURNS limits this number
-    claims: int = 400  # number of games before each claim; 0 to claim as usual
-    places: int = 100  # number of games for the place of the first troops; 0 to place the troops as usual
+    claims: int = 400  # number of games before each claim; 0 to claim without rollouts
+    places: int = 100  # number of games for the place of the first troops; 0 to place them without rollouts
 
     def on(self, board: Board) -> Budget:
         """Return the budget on a map: the same budget unless the map is big.
 
-        On big maps, the numbers of games fall in proportion to 1 / territories, only two plans are compared
-        with the chosen plan, and the first troops are placed as usual.
+        On big maps, the numbers of games fall in proportion to 1 / territories. At most two plans are
+        compared with the chosen plan, and the first troops are placed without rollouts.
         """
         size = board.num_territories
         if size <= BIG:
@@ -138,10 +138,11 @@ BUDGET, LONG = Budget(), Budget(games=1600, again=400, claims=4000, places=1000)
 
 
 class Strategist(Agent):
-    """`strategist`: search over whole turns by rollouts; the strongest agent of the project.
+    """`strategist`: search over whole turns by rollouts; the strongest agent of docs/ladder.md.
 
-    `budget` limits the rollouts, and `find_judge(rules, board)` returns the judge of the rollouts. Raises
-    ValueError if `budget.games` is below LEAST_GAMES.
+    `budget` limits the rollouts, and `find_judge(rules, board)` returns the judge of the rollouts. By
+    default, DUEL_JUDGE evaluates the turns of duels. Raises ValueError if `budget.games` is below
+    LEAST_GAMES.
     """
 
     name = "strategist"
@@ -175,7 +176,7 @@ class Strategist(Agent):
     def _sit_down(self, rules: Rules, board: Board) -> None:
         """Choose plans, players and judges for games with these rules on this map.
 
-        If `find_judge` is the default, DUEL_JUDGE evaluates the position after each turn of a duel.
+        In duels, DUEL_JUDGE evaluates the end of the turn if `find_judge` is the default.
         """
         if self._table == (rules, board):
             return
@@ -201,7 +202,7 @@ class Strategist(Agent):
         return self._plans is DUEL_PLANS
 
     def act(self, view: View) -> int:
-        """Return the action of the chosen plan; choose a plan when a turn begins and before some attacks."""
+        """Return an action; choose a plan when a turn begins and before some attacks."""
         game = view.game
         turn = game.round, game.turn
         for choice in self._choices:
@@ -296,7 +297,7 @@ class Strategist(Agent):
     def _rank(
         self, view: View, plans: Sequence[int], games: int, memory: Array | None = None
     ) -> tuple[list[int], list[Array], Array]:
-        """Rank plans by sequential halving: each stage plays equally many games, and drops half of the plans.
+        """Rank plans by sequential halving: each stage plays a share of `games`, and drops half of the plans.
 
         Returns the ranked plans, the results of all stages, and the samples of the first stage. The ranked
         plans begin with the best plan. The results are the values of the games of each plan, by plan index.

@@ -1,8 +1,8 @@
 """Policy over plans: a network that rates all plans when a turn begins (for `tactician`).
 
-The network has one output for each plan of `search.plans`. The output estimates ten times the plan's gain in
-win probability over the mean of all plans. `search.lookahead` tries the plans with the highest outputs.
-`risk_training.turn_policy` trains the network on the results of trials of all plans.
+The network has one output for each plan of `search.plans`. The output estimates ten times the difference
+between the plan's win probability and the mean over all plans. `search.lookahead` tries the plans with the
+highest outputs. `risk_training.turn_policy` trains the network on the results of trials of all plans.
 """
 
 from __future__ import annotations

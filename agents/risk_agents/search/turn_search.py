@@ -79,7 +79,7 @@ def add_root(tree, slot, drafted, evaluator):
 
 @kernel
 def search_turn(tree, roots, evaluator):
-    """Search from the first `roots` slots; return the best value, and write its path into slot BEST."""
+    """Search from the first `roots` slots; return the best value, and write the path to it into BEST."""
     facts, paths = tree.facts, tree.paths
     best = -1e9
     for slot in range(roots):
@@ -112,8 +112,8 @@ def copy_path(paths, to, slot):
 def expand(tree, slot, there, num_successors, evaluator):
     """Try captures from the node in `slot`, and return the new number of successors.
 
-    The win probability of a capture must be at least LEAST_CHANCE. The best successors are kept in the slots
-    from `there` on; `num_successors` is the number of successors before the call.
+    The win probability of a capture must be at least `weights[LEAST_CHANCE]`. The best successors are kept in
+    the slots from `there` on; `num_successors` is the number of successors before the call.
     """
     game, board, seat = tree.nodes[slot], evaluator.board, evaluator.seat
     for w in range(len(game.strong)):

@@ -1,1 +1,1 @@
-"""Limits of every server in this package: host names, request rates, connections and logs."""
+"""Limits of the web server and the MCP server: host names, request rates, connections and logs."""

@@ -251,7 +251,10 @@ def _why_not_bound(host: str, port: int, error: OSError) -> str:
         return f"--port {port}: another program uses this port of {host}; choose another port"
     if error.errno == errno.EACCES:
         return f"--port {port}: no permission to use this port; choose a port from 1024 to {MOST_PORT}"
-    return f"--host {host}: the server cannot listen on this address ({error.strerror})"
+    return (
+        f"--host {host}: the server cannot listen on this address ({error.strerror}); use an address of this "
+        "machine, such as 127.0.0.1"
+    )
 
 
 def run(app: Any, host: str, port: int, **options: Any) -> None:
@@ -276,7 +279,7 @@ def _open_files() -> int:
 
 
 def _bound_logs() -> None:
-    """Install the log filter in the handlers of the root logger and of uvicorn."""
+    """Install the log filter in the handlers of the root logger and of uvicorn, and in the last resort."""
     few = FewRecords()
     handlers = [handler for name in ("", "uvicorn") for handler in logging.getLogger(name or None).handlers]
     for handler in (*handlers, logging.lastResort):

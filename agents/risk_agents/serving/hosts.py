@@ -66,7 +66,7 @@ class NamedHosts:
 def served_names(host: str, allowed: Sequence[str]) -> list[str]:
     """Return the host names of a server that listens on the address `host`.
 
-    The names are `localhost`, the names in `allowed` and, if other machines can connect, `host` and the name
+    The names are `localhost`, the names in `allowed` and, if other machines can connect, `host` and the names
     of this machine. Raises ValueError if a name in `allowed` is not a host name.
     """
     for name in allowed:

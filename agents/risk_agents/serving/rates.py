@@ -80,7 +80,7 @@ async def _refuse(scope: Scope, receive: Receive, send: Send) -> None:
 
 
 def network_of(client: Any) -> str:
-    """Return the IPv4 address or IPv6 /64 network of a client, to which limits apply; "" if unknown."""
+    """Return the IPv4 address or IPv6 /64 network of a client, to which limits apply; "" for no client."""
     if not client:
         return ""
     try:

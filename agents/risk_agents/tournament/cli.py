@@ -221,7 +221,7 @@ def _add_files(parser: argparse.ArgumentParser) -> None:
         nargs="?",
         const="",
         metavar="FILE",
-        help="continue the tournament in FILE, or in the newest tournament-*.sqlite if FILE is left out",
+        help="continue the tournament in FILE (default: the newest tournament-*.sqlite), with its settings",
     )
     add(
         "--save",

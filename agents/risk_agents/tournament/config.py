@@ -1,4 +1,4 @@
-"""Configuration of a tournament: agents, rules, map, seed and limits.
+"""Configuration of a tournament, such as its agents, rules, map and seed.
 
 A configuration is small and frozen, and is sent to every job.
 """
@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Self
 
-from risk_agents.program import check_limit
+from risk_agents.program import brief, check_limit
 from risk_agents.tournament.schedule import (
     Pairing,
     copy_pairings,
@@ -34,7 +34,7 @@ GAME_TIME = 600.0  # time limit for all decisions of a seat in a game, in second
 
 @dataclass(frozen=True)
 class Entrant:
-    """Agent of a tournament: its label in tables, its spec and its version."""
+    """Agent of a tournament, with the label that tables show."""
 
     label: str
     spec: str  # argument of `risk_agents.make`
@@ -46,8 +46,8 @@ class Entrant:
 class TournamentConfig:
     """All facts that determine the games of a tournament.
 
-    With deterministic agents, equal configurations give equal games on any machine and with any number of
-    jobs.
+    With deterministic agents that keep the time limits, equal configurations give equal games on any machine
+    and with any number of jobs.
     """
 
     entrants: tuple[Entrant, ...]
@@ -75,7 +75,8 @@ class TournamentConfig:
         if board.digest != self.map_digest:
             raise ValueError(
                 f"map {self.map_source!r} has digest {board.digest[:16]} now, "
-                f"but had {self.map_digest[:16]} when the tournament began"
+                f"but had {self.map_digest[:16]} when the tournament began: restore the map, or start a new "
+                "tournament"
             )
         return board
 
@@ -141,7 +142,8 @@ class TournamentConfig:
             raise ValueError(f"schema is {schema!r:.40}; this version reads tournaments of schema {SCHEMA}")
         for name, kind in _KINDS.items():
             if name not in facts or type(facts[name]) not in kind:
-                raise ValueError(f"the configuration needs {name!r} of type {kind[-1].__name__}")
+                given = brief(facts.get(name))
+                raise ValueError(f"the configuration has {name}={given}: must be of type {kind[-1].__name__}")
         facts["groups"] = _groups(facts["groups"], len(facts["agents"]))
         check_limit("time_limit", facts["time_limit"])
         check_limit("game_time", facts["game_time"])
@@ -174,9 +176,14 @@ def _groups(facts: list[Any], num_agents: int) -> tuple[tuple[int, ...], ...]:
     """Return the groups of opponents; raise ValueError unless each group is a list of agents 1, 2, ..."""
     for group in facts:
         if not isinstance(group, list) or not group:
-            raise ValueError("each group of the configuration must be a list of one or more agents")
+            raise ValueError(
+                f"the configuration has the group {brief(group)}: must be a list of one or more agents"
+            )
         if not all(type(agent) is int and 0 < agent < num_agents for agent in group):
-            raise ValueError(f"the configuration's groups must contain only agents 1 to {num_agents - 1}")
+            raise ValueError(
+                f"the configuration has the group {brief(group)}: must contain only agents 1 to "
+                f"{num_agents - 1}"
+            )
     return tuple(map(tuple, facts))
 
 
@@ -193,6 +200,9 @@ def _entrants(facts: list[Any]) -> tuple[Entrant, ...]:
                 f"label {for_terminal(agent['label'])[:80]!r} of an agent: must be 1 to {LABEL_LETTERS} "
                 "printable characters, with no space at either end"
             )
-    if not facts or len({agent["label"] for agent in facts}) < len(facts):
-        raise ValueError("the configuration must have one or more agents, with different labels")
+    labels = [agent["label"] for agent in facts]
+    if not facts or len(set(labels)) < len(facts):
+        raise ValueError(
+            f"the configuration has the labels {brief(labels)}: must have one or more, all different"
+        )
     return tuple(Entrant(**agent) for agent in facts)

@@ -146,7 +146,7 @@ def rich_tables(summary: Summary, more: Sequence[Grid] = ()) -> Iterator[Table]:
 
 
 def remarks(config: TournamentConfig, summary: Summary) -> list[str]:
-    """Return lines about the games: numbers of games, endings, numbers of rounds, and warnings."""
+    """Return lines about the games, such as the numbers of games and rounds, and warnings."""
     mean, median, late = summary.rounds
     deals = f"{summary.deals} deals" + (f", {summary.openings} openings" if summary.openings else "")
     return [
@@ -192,7 +192,7 @@ def _doubts(summary: Summary) -> Iterator[str]:
 
 
 def config_lines(config: TournamentConfig) -> list[str]:
-    """Return lines about the configuration: map, seed, time limit, seating, and all options of the rules."""
+    """Return two lines about the configuration: the settings of the games, and the options of the rules."""
     rules: dict[str, Any] = config.rules.to_dict()
     return [
         f"map {config.map_source}, seed {config.seed}, {config.time_limit:g} s per decision"

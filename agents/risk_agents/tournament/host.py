@@ -52,7 +52,7 @@ REHEARSED_ROUNDS = 10  # maximum number of rounds of a rehearsal
 NO_DEAL = 1 << 62  # number of the deal of rehearsals, which no tournament plays
 Request = Callable[[dict[str, Any]], dict[str, Any]]
 
-_UNPREPARED: set[str] = set()  # specs whose process ended in the preparation; later games skip it
+_UNPREPARED: set[str] = set()  # specs whose process ended in the preparation, which later games skip
 
 
 class Host:
@@ -112,7 +112,7 @@ class Host:
         """Send a message, and return the result in the reply.
 
         Before the reply, the process can request the events of `history` once. Raises ProgramFault if there
-        is no reply within `limit` seconds, or if the agent raised an error.
+        is no valid reply within `limit` seconds, or if the agent raised an error.
         """
         self._requests += 1
         until = time.monotonic() + limit
@@ -246,9 +246,9 @@ class AgentServer:
     def _rehearse(self, agent: Any, seconds: float) -> None:
         """Let the agent play a game with the same rules and map; the other seats choose at random.
 
-        The rehearsal ends when the agent has thought for `seconds`, is eliminated, or has played
-        REHEARSED_ROUNDS rounds. The time of the agent's first action in each phase is not counted, because
-        this action can compile code.
+        The rehearsal ends when the game is over, or when the agent has thought for `seconds`, is eliminated,
+        or has played REHEARSED_ROUNDS rounds. The time of the agent's first action in each phase is not
+        counted, because this action can compile code.
         """
         game, chance = Game(self.rules, self.board, seed=0, lane=NO_DEAL), np.random.default_rng(0)
         seat, known = game.seat, set[Phase]()

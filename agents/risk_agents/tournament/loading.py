@@ -142,7 +142,8 @@ def refusal(spec: str, rules: Rules, board: Board) -> str:
 def _introduced(spec: str, trial: Trial) -> tuple[str, str]:
     """Start an agent in a separate process, and return the agent's name and version.
 
-    A language model has no process. A spec that names a compiled bot is added to _COMPILED_IN_FILES.
+    A language model has no process. Without a sandbox, a spec that names a compiled bot is added to
+    _COMPILED_IN_FILES. Raises ProgramFault if the agent cannot play.
     """
     if is_model(spec):
         model = ModelAgent(spec)  # sends no request before its first decision

@@ -1,4 +1,4 @@
-"""Plackett-Luce ratings, with confidence intervals by bootstrap over deals and openings.
+"""Plackett-Luce ratings, with confidence intervals that are clustered by deals and openings.
 
 In the Plackett-Luce model, places are taken one after another, from the first to the last. An agent of
 strength g takes the next place with probability g / G. G is the sum of the strengths of all agents that have

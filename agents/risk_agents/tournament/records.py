@@ -67,9 +67,10 @@ def result_facts(config: TournamentConfig, result: GameResult) -> dict[str, Any]
 
 
 def check_result(saved: SavedGame, game: Game, result: dict[str, Any]) -> None:
-    """Raise SavedGameError unless a replayed game has the recorded result.
+    """Raise SavedGameError unless a replayed game ends as the file records.
 
-    For a forfeited game, only the number of rounds is compared, and the replayed game must not be over.
+    The number of rounds, the winner and the ending are compared. For a forfeited game, only the number of
+    rounds is compared, and the replayed game must not be over.
     """
     forfeit = result.get("ending") == FORFEIT
     ending = TRUNCATED if game.truncated else WON

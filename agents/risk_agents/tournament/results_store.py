@@ -2,7 +2,7 @@
 
     setting, one row:          setting, arguments
     games, one row per game:   game, deal, agents, versions, starter, ... (`columns.COLUMNS`)
-    notes, one row per game:   game, notes; the table exists only if a language model has played
+    notes (optional):          game, notes: one row per game in which a language model has played
 
 Agents, versions, places, decisions, turns and seconds are JSON lists with one value per seat. `luck` is also
 such a list, or an empty string if luck was not measured. `actions` contains int32 numbers, or is NULL if
@@ -30,7 +30,7 @@ from risk_env.whole_file import named
 
 LONGEST_VALUE = 1 << 26  # maximum size of a value, in bytes
 PATIENCE = 60.0  # maximum wait while another job writes, in seconds
-SYNCHRONISED = 1.0  # minimum time between two checkpoints, which write to the disk, in seconds
+SYNCHRONISED = 1.0  # minimum time between two checkpoints, which write games to the disk, in seconds
 _PASSING = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR)  # temporary errors
 _INSERT = f"INSERT OR IGNORE INTO games VALUES ({', '.join('?' * len(COLUMNS))})"
 _DEFINED = [f"{name} {column.kind}" for name, column in COLUMNS.items()]
@@ -105,8 +105,8 @@ class Store:
     def add(self, *results: GameResult) -> None:
         """Write games into the file; games that are already in the file do not change.
 
-        The games survive a crash of this process. A power failure can lose the games of the last second
-        (SYNCHRONISED).
+        The games survive a crash of this process. A power failure can lose the games since the last
+        checkpoint (SYNCHRONISED).
         """
         with _writing(self.path):
             with self._database:

@@ -34,9 +34,10 @@ def conduct(
     then writes the games that the executor returns. The number of chunks that can be played at once is the
     result of the executor's method `size`. Without such a method, the number is `jobs`.
 
-    Games that have ended are in the file even if an error or a signal stops the function. If a process takes
-    longer than `limit` seconds for a chunk, the chunk begins again (`workers.executor.Limits` describes the
-    default limit). Raises RuntimeError if the same chunk fails too many times.
+    Games that have ended are in the file even if an error or a signal stops the function. With `executor`,
+    this holds only for the games of finished chunks. If a process takes longer than `limit` seconds for a
+    chunk, the chunk begins again (`workers.executor.Limits` describes the default limit). Raises RuntimeError
+    if the same chunk fails too many times.
     """
     done, config = store.finished(), store.config
     left = Cutter(
@@ -55,7 +56,7 @@ def conduct(
                 _Conductor(store, left, processes, jobs, stores=True).play(progress, enough)
     except WorkLostError as error:
         raise RuntimeError(
-            f"{error}; all finished games are in {store.path}; to continue, use --resume {store.path}"
+            f"{error}; the games in {store.path} are kept; to continue, use --resume {store.path}"
         ) from error
 
 

@@ -1,8 +1,9 @@
 """Schedule of a tournament: the agents of each game, and their seats.
 
-A *deal* consists of a line-up of agents and a game seed, which also determines the starter. Every deal is
-played in several *seatings* of its line-up. With two or three players, every possible seating is played. With
-more players, the seatings are the rotations of a shuffled order and of the reverse order.
+A *deal* consists of a line-up of agents and a game seed, which also determines the starter. `pairings` and
+`copy_pairings` play every deal in the *seatings* of its line-up. With two or three players, every possible
+seating is played. With more players, the seatings are the rotations of a shuffled order and of the reverse
+order.
 
 The schedule is a pure function of its arguments. With the same other arguments, a schedule with fewer games
 is the beginning of a schedule with more games.
@@ -16,14 +17,15 @@ from math import comb
 from typing import NamedTuple
 
 ALL_SEATINGS_UP_TO = 3  # largest number of players for which all seatings are played
-MOST_GAMES = 512  # maximum number of games in a chunk between lane players; other chunks have one game
-FIRST_GAMES = 32  # maximum number of games in such a chunk while the duration of a game is not known
+# A game in which an agent does not play in lanes is a separate chunk. Other chunks can contain several games.
+MOST_GAMES = 512  # maximum number of games in a chunk
+FIRST_GAMES = 32  # with several workers, maximum while the duration of a game is not known
 # Minimum and maximum duration of a chunk, in seconds. The driver needs about a millisecond for each chunk,
 # and all games of a lost chunk are played again.
 SHORTEST, LONGEST = 0.25, 20.0
 FOR_EACH = 0.002  # minimum duration of a chunk per worker, in seconds; one driver must supply all workers
 MOST_LINE_UPS = 500  # maximum number of line-ups in a tournament with copies
-SHARES = 2  # a chunk contains 1 / (SHARES * workers) of the games that are left
+SHARES = 2  # a chunk contains about 1 / (SHARES * workers) of the games that are left
 
 
 class Pairing(NamedTuple):

@@ -1,4 +1,4 @@
-"""Summary of a tournament's games: places, win rates, ratings, seat bias, lengths and thinking times."""
+"""Summary of a tournament's games, with win rates, ratings, seat bias and thinking times."""
 
 from collections.abc import Sequence
 from dataclasses import astuple, dataclass
@@ -13,7 +13,7 @@ from risk_env.arrays import Array, Floats, Ints
 
 @dataclass(frozen=True)
 class Estimate:
-    """Number and its 95 % confidence interval, which is clustered by deals and openings (`ratings`)."""
+    """Number and its 95 % confidence interval."""
 
     value: float
     low: float  # NaN if there is no interval
@@ -48,7 +48,7 @@ class Summary:
     games: int
     deals: int
     openings: int  # number of distinct known openings
-    won: int
+    won: int  # number of games with a winner, including forfeits that left one seat alive
     truncated: int
     forfeited: int
     rounds: tuple[float, float, float]  # number of rounds: mean, median, 90th percentile

@@ -1,7 +1,7 @@
 """Analysis board: positions as nodes of a tree of moves.
 
-The browser keeps the tree. The server plays moves and estimates positions, but keeps no analysis: each
-request of the browser contains a position as text (docs/positions.md).
+The browser keeps the tree, and sends positions as text (docs/positions.md). The server plays moves and
+estimates positions, but keeps no analysis.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Addresses of the server: the lobby, the pages of games, and a WebSocket for every browser.
+"""Addresses of the server: pages, requests, and a WebSocket for every browser that shows a game.
 
 The server checks all actions. A browser watches or plays. To play, the browser sends the secret of a seat.
 The browser then gets the state changes (frames) that this seat may see. The browser may act only in decisions

@@ -36,6 +36,7 @@ from risk_agents.web.outlook import ending_in_words, goal_in_words, note_on, own
 from risk_agents.web.typed_answers import read_words
 from risk_env.agent import Agent, CompiledAgent
 from risk_env.board.rules import presets
+from risk_env.bounded_io import shortened
 from risk_env.core.odds import win_probability
 from risk_env.core.types import NOBODY, Phase, Reward
 from risk_env.game import Game
@@ -102,7 +103,10 @@ class Setting:
         if not len(names) == len(tokens) == len(game.players) or not all(
             type(token) is str for token in tokens
         ):
-            raise Refused("the saved game must have one name and one token for each seat")
+            raise Refused(
+                f"the saved game has {len(names)} names and {len(tokens)} tokens: it must have one name and "
+                "one token for each seat, as strings"
+            )
         if not all(map(is_label, names)):
             raise Refused(
                 f"the saved game has a name that is not a valid label: 1 to {LABEL_LETTERS} printable "
@@ -337,7 +341,7 @@ class BrowserTable(Match):
         A choice without `compose` is played after all composed choices.
 
         Raises Refused if `decision` is not the current decision of the seat, or if the choice or the command
-        is not allowed. After too many composed choices in a second, further choices are also refused.
+        is not allowed. Also raises Refused if too many choices are composed or undone in a second.
         """
         self._check_current(seat, decision)
         if (answer.compose or answer.command == UNDO) and not self._composed.allows():
@@ -396,7 +400,9 @@ class BrowserTable(Match):
             return partial(self._confirm, composed)
         if command == SETTLE and self.game.phase in SETTLED:
             return partial(self._settle, seat, settling_action(self.game))
-        raise Refused(f"command={command[:20]!r} is not allowed in this decision")
+        allowed = [*((UNDO, CONFIRM) if composed else ()), *([SETTLE] if self.game.phase in SETTLED else ())]
+        names = ", ".join(allowed) or "none"
+        raise Refused(f"command={command[:20]!r} is not allowed in this decision; allowed: {names}")
 
     def _showing(self, seat: int, composed: Composition) -> Callable[[], None]:
         """Return a function that shows the next decision of a composition."""
@@ -446,7 +452,7 @@ class BrowserTable(Match):
         Raises Refused if `seconds` is NaN.
         """
         if math.isnan(seconds):
-            raise Refused(f"the pace must be a number of seconds from {FASTEST:g} to {SLOWEST:g}")
+            raise Refused(f"pace={seconds}: must be a number of seconds from {FASTEST:g} to {SLOWEST:g}")
         self.pace = min(max(seconds, FASTEST), SLOWEST)
 
     def close(self) -> None:
@@ -672,7 +678,7 @@ def choice_of(game: Game, answer: Answer) -> list[int] | str:
 def _set_of(game: Game, cards: list[int]) -> list[int]:
     """Return the actions that trade cards; raise Refused if the cards are not a set in the hand."""
     if not 1 <= len(cards) <= MOST_CARDS or any(type(card) is not int for card in cards):
-        raise Refused(f"cards must be a list of 1 to {MOST_CARDS} numbers")
+        raise Refused(f"cards={shortened(cards)}: must be a list of 1 to {MOST_CARDS} numbers")
     if game.phase != Phase.TRADE:
         raise Refused(f"cards can be traded only in phase TRADE, but the phase is {game.phase.name}")
     done = game.tables.space.done
@@ -716,7 +722,7 @@ def most_of(game: Game) -> int:
 
 
 def room_at(game: Game, action: int) -> int:
-    """Return the maximum number of troops that an answer can place on the territory of an action, or 0."""
+    """Return the maximum number of troops that an answer can place on an action's territory, or 0."""
     kind, places = game.tables.space.decode(action)
     if kind != "territory":
         return 0

@@ -1,4 +1,4 @@
-"""SQLite file of a server's games: facts about each game, and its actions, which are saved one by one."""
+"""SQLite file of a server's games: facts, actions and ending of each game; actions are saved one by one."""
 
 import json
 import sqlite3
@@ -26,7 +26,7 @@ _TABLES = {
 
 
 class NotKept(ValueError):
-    """Error when data cannot be saved: the file is full, locked or missing, or the game was closed."""
+    """Error for data that cannot be saved, for example because the disk is full or the game was closed."""
 
 
 class GameStore:

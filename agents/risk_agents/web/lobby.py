@@ -101,7 +101,8 @@ class Lobby:
     def _agents(self, wish: dict[str, Any]) -> dict[str, Any]:
         text, count = wish.get("position", ""), wish.get("count", 0)
         if not isinstance(text, str) or type(count) is not int:
-            raise Refused("position must be a string, and count must be a whole number")
+            given = f"position={shortened(text)}, count={shortened(count)}"
+            raise Refused(f"{given}: position must be a string, and count must be a whole number")
         if not text and not {"preset", "map"} <= wish.keys():
             raise Refused("the request needs preset and map, or position")
         game = position_of(text) if text else _of_preset(wish, count)
@@ -136,8 +137,8 @@ class Lobby:
     async def delete(self, name: str, token: str) -> None:
         """Delete a game.
 
-        Raises Refused if the game does not exist, or if `token` is not the secret of its owner, the person
-        who began the game.
+        Raises Refused if the game does not exist, or if `token` is not the secret of the person who began
+        the game.
         """
         facts = await self._looking.run(self.store.facts, name)
         if facts is None or name in self._deleted:
@@ -187,17 +188,19 @@ class Lobby:
         players = [self._player(player) for player in _list(wish, "players", 6)]
         position = wish.get("position", "")
         if not isinstance(position, str):
-            raise Refused("position must be a string")
+            raise Refused(f"position={shortened(position)}: must be a string")
         start = _of_position(position, len(players)) if position else _of_preset(wish, len(players))
         names = _list(wish, "names", 6) or _names(players)
         if len(names) != len(players) or any(not isinstance(name, str) for name in names):
-            raise Refused("names must be a list with one string for each seat")
+            raise Refused(f"names={shortened(names)}: must be {len(players)} strings, one for each seat")
         mode = "" if position else wish["preset"]
         return Setting.new(SavedGame.of(start, players), [label(name) for name in names], mode)
 
     def _player(self, player: Any) -> str:
         if not isinstance(player, str) or len(player) > LONGEST_SPEC:
-            raise Refused(f"a player must be a string of at most {LONGEST_SPEC} characters")
+            raise Refused(
+                f"player={shortened(player)}: must be a string of at most {LONGEST_SPEC} characters"
+            )
         if player != HUMAN and not bots.is_registered(player) and not self.allow_programs:
             hint = suggestion(player, (HUMAN, *bots.names()))
             raise Refused(
@@ -221,8 +224,8 @@ class Lobby:
     async def _restore(self, name: str) -> BrowserTable:
         """Open a saved game again, and return its table.
 
-        The game's agents act again in all earlier decisions. This can take a long time; other games continue
-        meanwhile.
+        The game's agents act again in all earlier decisions, which can take a long time. Other games continue
+        in the meantime.
         """
         try:
             table: BrowserTable = await self._opening.run(self._restored, name)
@@ -446,7 +449,7 @@ def _of_preset(wish: dict[str, Any], num_players: int) -> Game:
     _check_map(wish["map"])
     options = wish.get("options", {})
     if not isinstance(options, dict):
-        raise Refused("options must be a JSON object")
+        raise Refused(f"options={shortened(options)}: must be a JSON object")
     rules = rules_from(wish["preset"], {"num_players": num_players, **options}, BOOK)
     return Game(rules, wish["map"], secrets.randbits(SEED_BITS))
 
@@ -467,7 +470,7 @@ def _of_position(text: str, num_players: int) -> Game:
 def _list(wish: dict[str, Any], name: str, most: int) -> list[Any]:
     value = wish.get(name, [])
     if not isinstance(value, list) or len(value) > most:
-        raise Refused(f"{name} must be a list of at most {most} entries")
+        raise Refused(f"{name}={shortened(value)}: must be a list of at most {most} entries")
     return value
 
 

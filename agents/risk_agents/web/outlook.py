@@ -1,4 +1,4 @@
-"""Sentences for the page of a game: the goal, the progress of a seat, values of sets, and the ending."""
+"""Sentences for the page of a game, such as the goal, the progress of a seat, and the ending."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ def _mission_progress(game: Game, seat: int, mission: Mission) -> str:
         return f"You hold {len(strong)} of {mission.territories} territories."
     if mission.target == seat:
         return f"You hold {owner.count(seat)} of {mission.fallback_territories} territories."
-    return f"That player holds {owner.count(mission.target)} territories."
+    return f"Territories of that player: {owner.count(mission.target)}."
 
 
 def _continent(game: Game, seat: int, continent: int) -> str:

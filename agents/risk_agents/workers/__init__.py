@@ -55,7 +55,7 @@ def add_options(parser: ArgumentParser, note: str = "") -> None:
     where = f"workers for the games: {WORKERS} (default: 1{note})"
     parser.add_argument("--workers", default="1", metavar="N", help=where)
     longest = f"(default: {LONGER} times the longest time so far, at least {LEAST_LIMIT:g})"
-    limit = "time limit for a chunk of games, in seconds; another worker repeats a chunk that takes longer"
+    limit = "with several workers: time limit for a chunk of games, in seconds; a late chunk starts again"
     parser.add_argument("--chunk-limit", type=_seconds, metavar="S", help=f"{limit} {longest}")
 
 
@@ -63,7 +63,7 @@ def _seconds(text: str) -> float:
     try:
         return Limits(float(text)).shortest()
     except ValueError:
-        raise ArgumentTypeError(f"{text!r}: must be a number of seconds above 0") from None
+        raise ArgumentTypeError(f"{text!r}: must be a finite number of seconds above 0") from None
 
 
 @contextmanager
@@ -71,7 +71,8 @@ def open_executor(workers: str, limit: float | None = None) -> Iterator[WorkExec
     """Open the executor for a value of `--workers`; the end of the `with` block drops unfinished work.
 
     `ray` is the cluster of RAY_ADDRESS, or else a new Ray session on this machine. A piece of work that takes
-    longer than `limit` seconds starts again elsewhere; `executor.Limits` describes the default limit.
+    longer than `limit` seconds starts again elsewhere; `executor.Limits` describes the default limit. If
+    `workers` is `1`, there is no limit, and `limit` is ignored.
 
     Raises ValueError if `workers` or `limit` is not allowed, ImportError if Ray is not installed, and
     ConnectionError if no cluster answers.

@@ -30,7 +30,7 @@ RAY = "ray"
 PACKAGES = ("risk_env", "risk_agents", "risk_training")  # packages that must be the same on all machines
 NEEDED = ("raylet", "gcs_server")  # processes that every Ray session needs
 GUARDED = 1.0  # time between two checks of the processes in NEEDED, in seconds
-CONTINUE = "finished work is saved; continue with --resume"
+CONTINUE = "run the command again (`tournament` and `train`: with --resume)"
 WATCHED = 5.0  # maximum time between two checks for work that takes too long, in seconds
 # Environment variables for a Ray session that this process starts. `_system_config` is not used, because Ray
 # does not start if `_system_config` contains an option that the installed version does not know.
@@ -39,8 +39,9 @@ OWN_SETTINGS = {
     "RAY_idle_worker_killing_time_threshold_ms": "600000",
     # Niceness of local processes (Ray's default: 15, which gives all other work on the machine priority)
     "RAY_worker_niceness": "0",
-    # The rest saves time on a small machine. Event times, metrics and the history of tasks for the dashboard
-    # are turned off. Reports to other machines are less frequent than Ray's defaults (100 to 1,000 ms).
+    # The following settings save time on a small machine. Event times, metrics and the history of tasks for
+    # the dashboard are turned off. Reports to other machines are less frequent than Ray's defaults (100 to
+    # 1,000 ms).
     "RAY_event_stats": "0",
     "RAY_enable_metrics_collection": "0",
     "RAY_task_events_report_interval_ms": "0",
@@ -137,7 +138,7 @@ class RayExecutor(WorkExecutor):
             raise self._loss or error from error
 
     def allow(self, seconds: float) -> None:
-        """Set the minimum time limit of all pieces of work, in seconds, unless the user has set a limit."""
+        """Raise the minimum of the default time limits to `seconds` if the minimum is lower."""
         self._limits.least = max(self._limits.least, seconds)
 
     def submit(self, function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
@@ -302,7 +303,7 @@ class RayExecutor(WorkExecutor):
         return [late for following in given_up for late in (following, *self._give_up_after(following))]
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
-        """Wait for all work, or cancel it; then leave the cluster, or end this program's own Ray session."""
+        """Wait for all work, or cancel it; then end the connection and session that this executor began."""
         pieces = list(self._out.values())
         if wait and not cancel_futures:
             wait_for(pieces)

@@ -82,12 +82,12 @@ class Limits:
     A piece that takes longer than its time limit is assumed to hang, and starts again elsewhere. If `limit`
     is None, the time limit is LONGER times the time of the longest earlier piece of the same function. This
     time limit is at least `least` seconds, and does not apply until a piece of the function has ended. Raises
-    ValueError unless `limit` is None or a number of seconds above 0.
+    ValueError unless `limit` is None or a finite number of seconds above 0.
     """
 
     def __init__(self, limit: float | None = None) -> None:
         if limit is not None and not 0 < limit < math.inf:
-            raise ValueError(f"limit={limit!r}: must be a number of seconds above 0")
+            raise ValueError(f"limit={limit!r}: must be a finite number of seconds above 0")
         self.limit, self.least = limit, LEAST_LIMIT
         self._longest: dict[Callable[..., Any], float] = {}
 
@@ -137,7 +137,10 @@ class WorkExecutor(Executor, ABC):
         return value
 
     def allow(self, seconds: float) -> None:
-        """Set the minimum time limit of all pieces of work, in seconds, unless the user has set a limit."""
+        """Raise the minimum of the default time limits to `seconds` if the minimum is lower.
+
+        An executor without time limits does nothing.
+        """
 
     def submit_after(
         self, before: Any, function: Callable[..., Any], /, *args: Any

@@ -37,7 +37,7 @@ class ProcessExecutor(WorkExecutor):
     def __init__(
         self, processes: int, limit: float | None = None, begin: Callable[[], object] | None = None
     ) -> None:
-        """Compile all kernels, and create threads; processes start when they are needed.
+        """Compile the code of games, and create threads; processes start when they are needed.
 
         Each process calls `begin` first (default: `begin_process`). `limit` is passed to `Limits`.
         """
@@ -54,7 +54,7 @@ class ProcessExecutor(WorkExecutor):
         return self._size
 
     def allow(self, seconds: float) -> None:
-        """Set the minimum time limit of all pieces of work, in seconds, unless the user has set a limit."""
+        """Raise the minimum of the default time limits to `seconds` if the minimum is lower."""
         self._limits.least = max(self._limits.least, seconds)
 
     def submit(self, function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
@@ -181,7 +181,7 @@ class _Worker:
         self._process.join()
 
     def end(self) -> None:
-        """Close the connection, wait up to PATIENCE seconds for the process to end, and kill the process."""
+        """Close the connection; kill the process if it does not end within PATIENCE seconds."""
         self._connection.close()
         self._process.join(PATIENCE)
         self.kill()
@@ -198,7 +198,7 @@ def serve(connection: Connection, begin: Callable[[], object]) -> None:
 
 
 def _call(connection: Connection) -> None:
-    """Receive a function, call it, and send (True, result), or False with the error and its traceback."""
+    """Receive a function, call it, and send (True, result) or (False, (error, traceback))."""
     reply: tuple[bool, Any]
     try:
         function, args, kwargs = receive(connection)

@@ -1,4 +1,4 @@
-// The analysis board: a tree of positions. It shows legal actions, win probabilities, plans and odds.
+// The analysis board: a tree of positions, with legal actions, win probabilities, plans and odds.
 
 import { Board } from "risk/board";
 import { diceOf } from "risk/dice";

@@ -241,7 +241,7 @@ export class Asker {
     return button;
   }
 
-  /** Return the buttons beside the question: undo, decline, or leave the rest to the server. */
+  /** Return the buttons beside the question, such as the buttons that undo or decline a choice. */
   commands() {
     const { question } = this;
     if (this.isPast) return [this.plain("Back to now", () => this.back(), "main")];
@@ -410,7 +410,7 @@ export class Asker {
     this.draw();
   }
 
-  /** Handle a key: a digit begins a number, a letter presses its button, `q` focuses the first answer. */
+  /** Handle a key: a key of a button presses the button, a digit begins a number, `q` focuses an answer. */
   key(event) {
     if (!this.question || event.target.matches("select, textarea, input:not([type=range])")) return;
     if (event.ctrlKey || event.metaKey || event.altKey) return;
@@ -488,10 +488,10 @@ const HINTS = {
   DEPLOY: "The players take turns until all troops are placed.",
   DEPLOY_NEUTRAL: "The neutral army defends itself and never attacks.",
   HEADQUARTERS: "Your choice stays secret until all players have chosen.",
-  BONUS: "If a traded card shows a territory that you own, this territory gets two more troops.",
+  BONUS: "The two bonus troops go to a territory that a traded card shows.",
   DRAFT: "Every turn begins with new troops. Click the territories that get them.",
   DRAFT_AMOUNT: "The rest can go to other territories.",
-  ATTACK: "Choose your territory, then its neighbour. Every turn in which you take a territory earns a card.",
+  ATTACK: "Choose your territory, then a neighbour. In games with cards, a turn with a capture earns a card.",
   ATTACK_DICE: "The highest dice are compared. The defender wins ties.",
   DEFEND: "The highest dice are compared. The defender wins ties.",
   REROLL: "A new roll shows one of your cards to everybody.",

@@ -33,7 +33,7 @@ export async function post(address, value) {
   return answer;
 }
 
-/** Return the position in the address of this page, a moment of a game or a text, or null. */
+/** Return the position that the address of this page names, as a text or as a moment of a game, or null. */
 export async function linkedPosition() {
   const wish = new URLSearchParams(location.hash.slice(1));
   if (wish.has("position")) {
@@ -62,7 +62,7 @@ export function takeInvitations() {
   return JSON.parse(left);
 }
 
-/** Return the address that opens a new game: the person's seat, or the lobby if several people play. */
+/** Return the address of a new game's page, or of the lobby if several people need links. */
 export function invitation(game, tokens, owner) {
   keepOwner(game, owner);
   const seats = tokens.flatMap((token, seat) => (token ? [seat] : []));
