@@ -197,8 +197,8 @@ def _argument(parser: argparse.ArgumentParser, action: argparse.Action) -> Row:
 
 BENCHMARKS = """# Benchmarks
 
-`make docs` writes these tables from the records in [benchmarks/results](../benchmarks/README.md), rounded
-to three significant digits.
+`make docs` writes the tables of this page from the newest [records](../benchmarks/README.md). Most numbers
+are rounded to at most three significant digits.
 
 ## Method
 
@@ -318,7 +318,7 @@ def _ray_and_processes(rows: Sequence[dict[str, Any]], shown: Mapping[str, str])
 
 
 def _with_ratio(row: dict[str, Any], name: str) -> str:
-    """Return a rate, and its ratio to the rate of one worker of the same kind."""
+    """Return a rate as text, and in brackets its ratio to the rate of one worker of the same kind."""
     ratio = row.get(f"{name}_ratio")
     return _short(row[name]) + (f" (× {ratio:.2f})" if ratio else "")
 
@@ -346,7 +346,7 @@ driver can keep {cores:,.0f} cores busy. The learner uses one of the cores.
 
 
 def _short(number: float) -> str:
-    """Return a number, rounded to three significant digits."""
+    """Return a number as text, with at most three significant digits."""
     return f"{float(f'{number:.3g}'):,.{0 if number >= 100 else 1}f}"
 
 
