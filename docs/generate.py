@@ -206,8 +206,8 @@ are rounded to at most three significant digits.
 * **Decisions.** The engine also plays forced actions and dice, which take time but are not counted as
   decisions.
 * **Random play.** In the first two tables, every action is drawn uniformly from the legal actions, so that
-  the speed does not depend on an agent. Random games are long; games between other players have fewer decisions
-  ([below](#whole-games)).
+  the speed does not depend on an agent. Random games are long; games between other players have fewer
+  decisions ([below](#whole-games)).
 * **The best of several windows.** The speed of a shared machine can change by a factor of two within
   minutes. Environments, other libraries and presets are therefore measured in several short windows of
   time, and the tables show the best window. [Whole games](#whole-games) are measured once, in CPU time. The
