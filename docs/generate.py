@@ -138,7 +138,8 @@ COMMANDS = """# Command line
 
 Run a command with `risk-env COMMAND ...` or `python -m risk_env COMMAND ...`. The exit status is 0 for
 success, 2 for wrong input and for errors of files and connections, 130 after Ctrl-C, and 1 for other
-errors. `make docs` generates this page from the parsers of the commands.
+errors. An HTTP server exits with 0 after Ctrl-C, and with 3 if it fails to start at a free address.
+`make docs` generates this page from the parsers of the commands.
 """
 
 
@@ -197,16 +198,16 @@ def _argument(parser: argparse.ArgumentParser, action: argparse.Action) -> Row:
 
 BENCHMARKS = """# Benchmarks
 
-`make docs` writes these tables from the records in [benchmarks/results](../benchmarks/README.md), rounded
-to three significant digits.
+`make docs` writes the tables of this page from the newest [records](../benchmarks/README.md). Most numbers
+are rounded to at most three significant digits.
 
 ## Method
 
-* **Decisions.** The tables count decisions only. The engine also plays forced actions and dice, which take
-  time but are not counted.
-* **Random play.** Every action is drawn uniformly from the legal actions, so that the speed does not
-  depend on an agent. Random games are long; games between other players have fewer decisions
-  ([below](#whole-games)).
+* **Decisions.** The engine also plays forced actions and dice, which take time but are not counted as
+  decisions.
+* **Random play.** In the first two tables, every action is drawn uniformly from the legal actions, so that
+  the speed does not depend on an agent. Random games are long; games between other players have fewer
+  decisions ([below](#whole-games)).
 * **The best of several windows.** The speed of a shared machine can change by a factor of two within
   minutes. Environments, other libraries and presets are therefore measured in several short windows of
   time, and the tables show the best window. [Whole games](#whole-games) are measured once, in CPU time. The
@@ -318,7 +319,7 @@ def _ray_and_processes(rows: Sequence[dict[str, Any]], shown: Mapping[str, str])
 
 
 def _with_ratio(row: dict[str, Any], name: str) -> str:
-    """Return a rate, and its ratio to the rate of one worker of the same kind."""
+    """Return a rate as text, and in brackets its ratio to the rate of one worker of the same kind."""
     ratio = row.get(f"{name}_ratio")
     return _short(row[name]) + (f" (× {ratio:.2f})" if ratio else "")
 
@@ -346,7 +347,7 @@ driver can keep {cores:,.0f} cores busy. The learner uses one of the cores.
 
 
 def _short(number: float) -> str:
-    """Return a number, rounded to three significant digits."""
+    """Return a number as text, with at most three significant digits."""
     return f"{float(f'{number:.3g}'):,.{0 if number >= 100 else 1}f}"
 
 

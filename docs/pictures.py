@@ -1,4 +1,4 @@
-"""Rewrite the pictures of docs/pictures/ from a real game in a real browser: `python docs/pictures.py`."""
+"""Rewrite the screenshots in docs/pictures/ with a real browser: `python docs/pictures.py`."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ PICTURES = ROOT / "docs" / "pictures"
 def main() -> None:
     """Write pictures of a replay, a review, the analysis board, two live games and the lobby.
 
-    The replay is drawn light and dark, on a desktop and on a phone.
+    The replay is drawn on a desktop, light and dark, and on a phone.
     """
     rules = Rules.preset("classic", 3, profile="fast", setup="claim")
     game = play_game(rules, load_map("classic"), NAMES, seed=3)
@@ -70,7 +70,7 @@ def draw_review(browser: Any, path: Path, replay: Replay, game: Game) -> None:
 
 
 def attack_of(game: Game) -> Game:
-    """Return the game at the first attack of the fifth round."""
+    """Return the game at the first attack decision of the fifth round."""
     past = game.beginning()
     for action in game.actions:
         if past.round == 5 and past.phase == Phase.ATTACK:
