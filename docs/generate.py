@@ -203,8 +203,8 @@ Most numbers are rounded to at most three significant digits.
 
 ## Method
 
-* **Decisions.** Decisions per second are choices among two or more legal actions. The engine also plays
-  forced actions and dice, which take time but are not counted as decisions.
+* **Decisions.** A decision is a choice among two or more legal actions. The engine also plays forced actions
+  and dice, which take time but are not counted as decisions.
 * **Random play.** To measure environments, other libraries and presets, every action is drawn uniformly from
   the legal actions. The speed then does not depend on an agent. Random games are long; games between other
   players have fewer decisions ([below](#whole-games)).
