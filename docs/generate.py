@@ -139,8 +139,8 @@ COMMANDS = """# Command line
 Run a command with `risk-env COMMAND ...` or `python -m risk_env COMMAND ...`. The exit status is 0 for
 success, 2 for wrong input and for errors of files and connections, 130 after Ctrl-C, and 1 for other
 errors, such as a missing package or a closed output pipe. The servers (`serve`, `mcp --http`) exit with 0
-after Ctrl-C, and with 3 if the server cannot start. `make docs` generates this page from the parsers of the
-commands.
+after Ctrl-C, and with 3 after an unexpected error at the start. `make docs` generates this page from the
+parsers of the commands.
 """
 
 
