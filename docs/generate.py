@@ -138,8 +138,9 @@ COMMANDS = """# Command line
 
 Run a command with `risk-env COMMAND ...` or `python -m risk_env COMMAND ...`. The exit status is 0 for
 success, 2 for wrong input and for errors of files and connections, 130 after Ctrl-C, and 1 for other
-errors. An HTTP server exits with 0 after Ctrl-C, and with 3 if it fails to start at a free address.
-`make docs` generates this page from the parsers of the commands.
+errors, such as a missing package or a closed output pipe. The servers (`serve`, `mcp --http`) exit with 0
+after Ctrl-C, and with 3 after an unexpected error at the start. `make docs` generates this page from the
+parsers of the commands.
 """
 
 
@@ -198,20 +199,20 @@ def _argument(parser: argparse.ArgumentParser, action: argparse.Action) -> Row:
 
 BENCHMARKS = """# Benchmarks
 
-`make docs` writes the tables of this page from the newest [records](../benchmarks/README.md). Most numbers
-are rounded to at most three significant digits.
+`make docs` writes the tables of this page from the newest [records](../benchmarks/README.md).
+Most numbers are rounded to at most three significant digits.
 
 ## Method
 
-* **Decisions.** The engine also plays forced actions and dice, which take time but are not counted as
-  decisions.
-* **Random play.** In the first two tables, every action is drawn uniformly from the legal actions, so that
-  the speed does not depend on an agent. Random games are long; games between other players have fewer
-  decisions ([below](#whole-games)).
+* **Decisions.** A decision is a choice among two or more legal actions. The engine also plays forced actions
+  and dice, which take time but are not counted as decisions.
+* **Random play.** To measure environments, other libraries and presets, every action is drawn uniformly from
+  the legal actions. The speed then does not depend on an agent. Random games are long; games between other
+  players have fewer decisions ([below](#whole-games)).
 * **The best of several windows.** The speed of a shared machine can change by a factor of two within
   minutes. Environments, other libraries and presets are therefore measured in several short windows of
-  time, and the tables show the best window. [Whole games](#whole-games) are measured once, in CPU time. The
-  tables of [workers](#workers) show medians.
+  time, and the tables show the best window. [Whole games](#whole-games) are measured once, in CPU time. For
+  [workers](#workers), the tables show medians, and estimates from CPU time.
 * **Other libraries** play their own games on the same core in the same run. Each library is used through
   its usual interface, with its own observations and masks. The numbers compare the cost of a step, not the
   quality of a library.
@@ -246,8 +247,8 @@ def _peers() -> str:
     ]
     head = ("game", "interface", "games at once", "decisions per second", "ns per decision")
     threads = [
-        f"With {row['games']:,} games, two threads play {median(row['ratios']):.2f} times as many decisions "
-        f"per second as one (median of {len(row['ratios'])} pairs of windows).\n"
+        f"With {row['games']:,} games, two threads of `GameBatch` play {median(row['ratios']):.2f} times as "
+        f"many decisions per second as one thread (median of {len(row['ratios'])} pairs of windows).\n"
         for row in measured
         if row.get("measure") == "threads"
     ]
@@ -347,7 +348,7 @@ driver can keep {cores:,.0f} cores busy. The learner uses one of the cores.
 
 
 def _short(number: float) -> str:
-    """Return a number as text, with at most three significant digits."""
+    """Return a number with at most three significant digits and one decimal place."""
     return f"{float(f'{number:.3g}'):,.{0 if number >= 100 else 1}f}"
 
 

@@ -52,7 +52,8 @@ def _parser() -> argparse.ArgumentParser:
     add(
         "--cards",
         metavar="FILE",
-        help="import: .cards file of a Domination map (default: the file named in the map)",
+        help="import: .cards file of a Domination map (default: the file that the map names, if it is in the "
+        "folder of the map)",
     )
     add(
         "--picture",
