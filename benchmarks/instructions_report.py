@@ -15,27 +15,25 @@ PAGE = """# Speed over versions
 `make docs` generates this page from `benchmarks/instructions.json`.
 
 A *workload* is a fixed piece of work, such as ten games of a compiled bot. The table shows the number of
-instructions of each workload, in millions. Valgrind counts the instructions. Other processes do not affect
-the counts, so small changes are visible on any machine. A count is not a measure of time, because time also
-depends on memory accesses and branches. [Benchmarks](benchmarks.md) has times.
+processor instructions of each workload, in millions, as counted by Valgrind. Other processes do not affect
+the counts, so small changes are visible even on a shared machine. A count is not a measure of time, because
+time also depends on memory accesses and branches. [Benchmarks](benchmarks.md) shows speeds.
 
-The workloads whose names begin with *batch* play steps of a batch with random actions, and write only the
-masks, or the masks and the observations.
+The workload *batch, mask* plays steps of a batch with random actions, and writes only the masks. The workload
+*batch, mask and observation* also writes the observations.
 
 ![Instructions of each workload, relative to the first version with this workload](pictures/speed.svg)
 """
 
 METHOD = f"""
 * `make bench-check` counts again, and fails if a workload needs over {100 * LIMIT:.0f} % more
-  instructions than in the last record. The check needs valgrind on x86-64.
-* `python -m benchmarks.instructions --record` stores the counts for the present version. Record the counts
-  before a release.
+  instructions than in the last record. The check needs Valgrind on x86-64.
+* `python -m benchmarks.instructions --record` counts again, and stores the counts for the present version.
 * Every workload runs twice, and only the second run is counted. The kernels are compiled for one
-  processor (`{PROCESSOR}`), so all machines run the same code.
+  processor (`{PROCESSOR}`), whichever processor runs them.
 * Two counts of the same code differed by 0.8 % for the games of a compiled bot, and by 0.1 % or less for the
   other workloads.
-* Counts depend on the versions of Python, NumPy and Numba. If these versions change, counts can change even
-  if risk_env does not. Each record therefore names the versions.
+* Other versions of Python, NumPy or Numba can change the counts, so each record names these versions.
 """
 
 

@@ -200,15 +200,15 @@ def _argument(parser: argparse.ArgumentParser, action: argparse.Action) -> Row:
 BENCHMARKS = """# Benchmarks
 
 `make docs` writes the tables of this page from the newest [records](../benchmarks/README.md).
-Most numbers are rounded to at most three significant digits.
+Most numbers are rounded to at most three significant digits. The [ladder](ladder.md) shows strength.
 
 ## Method
 
-* **Decisions.** A decision is a choice among two or more legal actions. The engine also plays forced actions
-  and dice, which take time but are not counted as decisions.
+* **Decisions.** In Risk, a decision is a choice among two or more legal actions. The engine also plays forced
+  actions and dice, which take time but are not counted. In other games, every step of a player is counted.
 * **Random play.** To measure environments, other libraries and presets, every action is drawn uniformly from
-  the legal actions. The speed then does not depend on an agent. Random games are long; games between other
-  players have fewer decisions ([below](#whole-games)).
+  the legal actions. Random games are long; games between scripted bots have far fewer decisions
+  ([below](#whole-games)).
 * **The best of several windows.** The speed of a shared machine can change by a factor of two within
   minutes. Environments, other libraries and presets are therefore measured in several short windows of
   time, and the tables show the best window. [Whole games](#whole-games) are measured once, in CPU time. For
@@ -216,7 +216,6 @@ Most numbers are rounded to at most three significant digits.
 * **Other libraries** play their own games on the same core in the same run. Each library is used through
   its usual interface, with its own observations and masks. The numbers compare the cost of a step, not the
   quality of a library.
-* **The ladder** measures strength instead of speed ([method and commands](ladder.md)).
 """
 
 
@@ -330,20 +329,21 @@ def _with_interval(row: dict[str, float]) -> str:
 
 
 RAY = """
-The next table shows the speed of Ray workers divided by the speed of the same number of local processes.
-The two kinds of workers were measured in alternating windows of time. The table shows medians with 95 %
-confidence intervals:
+The next table compares Ray workers with the same number of local processes. The kinds of workers were measured
+in alternating windows of time. Each ratio is the median speed of Ray workers relative to local processes, with
+a 95 % confidence interval.
 """
 
 SCALING = """
 The games are tournament games of six copies of `beam`. The decisions are from self-play with one actor for
-each worker: *decisions played* without learning, *decisions trained* with a learner on one core. A factor in
-brackets is the median ratio to one worker of the same kind. If there are as many workers as cores, the
+each worker: *decisions played* without learning, *decisions trained* with a learner on one core. A factor
+after × is the median ratio to one worker of the same kind. If there are as many workers as cores, the
 learner and the *driver* (the main process) share a core with a worker. The load average of the machine at
-the start was {load:g}. The rates above are per second of wall time, so other processes reduce the rates.
+the start was {load:g}. The measured rates are per second of wall time, so other processes reduce the rates.
 
-The estimates below are computed from CPU time. A game takes {us:.0f} µs of CPU time in the driver, so one
-driver can keep {cores:,.0f} cores busy. The learner uses one of the cores.
+The estimates in the next table are computed from CPU time. A game takes {us:.0f} µs of CPU time in the
+driver, so one driver can keep {cores:,.0f} cores busy. With two or more cores, the learner uses one of the
+cores.
 """
 
 
