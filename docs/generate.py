@@ -329,9 +329,8 @@ def _with_interval(row: dict[str, float]) -> str:
 
 
 RAY = """
-The next table compares Ray workers with the same number of local processes. The kinds of workers were measured
-in alternating windows of time. Each ratio is the median speed of Ray workers relative to local processes, with
-a 95 % confidence interval.
+The next table shows the speed of Ray workers divided by the speed of the same number of local processes:
+medians over alternating windows of time, with 95 % confidence intervals.
 """
 
 SCALING = """
@@ -375,7 +374,7 @@ def baselines() -> str:
     """Return the page about baselines with the newest table. The rest of the page is not generated."""
     record = latest("baselines")
     head, rows = cells(record)
-    hours = f"Training took {record['cpu_hours']:.1f} hours of CPU time, excluding evaluations."
+    hours = f"The training of all runs took {record['cpu_hours']:.1f} hours of CPU time."
     table = f"{_rows(head, rows)}\n{hours} {_made_by(record)}\n"
     text = (FOLDER / "baselines.md").read_text(encoding="utf-8")
     return re.sub(f"(?<={BEGIN}\n).*?(?={END})", lambda _: f"\n{table}\n", text, flags=re.DOTALL)
