@@ -48,7 +48,7 @@ OBSERVATION = f"""# Observation
 
 An observation contains the public facts in the tables below, and the cards, the mission and the headquarters
 of the observing seat. An observation contains no hidden facts about other seats. `make docs` generates this
-page from `risk_env/core/observe.py`, the module that writes observations.
+page from `risk_env/core/observe.py`.
 
 Players are numbered from the observing seat: player 0 is the seat itself, player 1 is the next seat
 clockwise, and so on. The targets of missions are numbered in the same way, so one policy can play every
@@ -56,15 +56,14 @@ seat.
 
 `GameBatch` and `Game.observe_codes` return int8 codes 0 ... {MOST_CODE}, and [datasets](datasets.md) contain
 such codes. The meaning of a column contains "(count)" or "(counts)" if the codes of the column are [codes of
-counts](#codes-of-counts). Environments, agents and policies get float32 numbers: the codes of counts are
-divided by {COUNT_DIVISOR:g}, except in the columns of continents, and all other codes are unchanged. T is the
-number of territories, and G the number of global columns.
+counts](#codes-of-counts). Environments and policies get float32 numbers: the codes of counts are divided by
+{COUNT_DIVISOR:g}, except in the columns of continents, and all other codes are unchanged.
 
 `risk_env.observations` converts codes: `as_floats(codes, board)` returns the floats, and
 `observation_scales(board)` returns the factor of each column, float32 (D,). [Features for
-networks](features.md) are computed from the codes, and also contain sums over neighbours.
+networks](features.md) are computed from the codes.
 
-An observation has one of two forms:
+An observation on a map of T territories, with G global columns, has one of two forms:
 
 * `"flat"` is one vector of D = {TERRITORY_WIDTH} T + G numbers: all territories, one after another, then
   the globals.
@@ -121,13 +120,11 @@ def _phases() -> str:
 
 def _codes() -> str:
     encode = getattr(encode_count, "py_func", encode_count)  # the kernel as a plain Python function
-    kept = [
-        code for code in range(MOST_CODE + 1) if code in (0, 1, 2, 31, 32) or (code > 32 and code % 4 == 0)
-    ]
+    kept = (31, 32, 33, 34, 35, 36, 40, 44, 48, 52, 56, 60, 64, MOST_CODE)
     rows = [(code, bisect_left(range(2**31 - 1), code, key=encode)) for code in kept]
     note = (
         "The code of a count up to 32 is the count itself. Above 32, four codes cover each doubling.\n"
-        "The table shows, for some of the codes, the smallest count that has this code.\n"
+        "For some codes, the table shows the smallest count that has the code.\n"
     )
     return f"## Codes of counts\n\n{note}\n{_rows(('code', 'smallest count'), rows)}"
 
