@@ -139,7 +139,7 @@ def _rules_of(arguments: argparse.Namespace) -> list[Rules]:
 
 
 def _played(arguments: argparse.Namespace, rules: Rules) -> list[Row]:
-    """Play the games with these rules, and return a row for each kind of opponents."""
+    """Play the games with these rules, and return a row for each group of opponents."""
     styles, known = (split_agents(getattr(arguments, name), f"--{name}") for name in ("styles", "known"))
     config = configured(arguments.agent, styles, known, rules, arguments.map, arguments.seed)
     deals = -(-arguments.games // rules.num_players)

@@ -377,7 +377,10 @@ def _columns(value: Any, rank: int) -> int | None:
     """
     sizes = value.type.tensor_type.shape.dim
     if len(sizes) != rank or sizes[0].HasField("dim_value"):
-        raise ValueError(f"{value.name} must have {rank} dimensions, and its first dimension must be dynamic")
+        given = [size.dim_value if size.HasField("dim_value") else "dynamic" for size in sizes]
+        raise ValueError(
+            f"{value.name} has the dimensions {shortened(given)}: must have {rank}, and the first must be dynamic"
+        )
     if rank == 1:
         return None
     if not sizes[1].HasField("dim_value"):

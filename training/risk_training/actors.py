@@ -175,7 +175,7 @@ class Actors:
         joining = [*self.joining, *(self.sent or {}).get("joining", [])]
         needed = {*state["opponent"], *map(snapshot_name, [*state["league"]["steps"], *joining])} - bots
         if missing := needed - self.snapshots.keys():
-            raise ValueError(f"snapshots {shortened(sorted(missing))} have no weights")
+            raise ValueError(f"the checkpoint has no weights for the snapshots {shortened(sorted(missing))}")
 
     def results(self) -> dict[str, Any]:
         """Return staleness of the latest rollouts, and metrics of games that ended since the last call."""

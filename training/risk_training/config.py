@@ -104,7 +104,7 @@ def _check_setting(name: str, value: Any, allowed: Mapping[str, Any]) -> None:
 
 @dataclass(frozen=True)
 class EvaluationSettings(Settings):
-    """Settings of the evaluations, which are made at intervals, against fixed opponents.
+    """Settings of the periodic evaluations against fixed opponents.
 
     In each game, the trained agent plays one seat, and one opponent plays all other seats. The trained agent
     plays every seat equally often.

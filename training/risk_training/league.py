@@ -178,10 +178,10 @@ class League:
         return {"steps": ListOf(Whole(), 0, most), "standings": standings, "rng": GENERATOR}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Restore the result of `state_dict`. Raises ValueError for an inconsistent state."""
+        """Restore the state that `state_dict` returned. Raises ValueError for an inconsistent state."""
         self._steps = list(state["steps"])
         if any(later <= steps for steps, later in pairwise(self._steps)):
-            raise ValueError(f"league.steps={shortened(self._steps)}: must be in ascending order")
+            raise ValueError(f"league.steps={shortened(self._steps)}: must be strictly ascending")
         standings = {name: Standing(**values) for name, values in state["standings"].items()}
         if standings.keys() != set(self.names):
             raise ValueError(

@@ -103,7 +103,7 @@ def _add_looking(server: MCPServer, games: OpenGames) -> None:
     def report(token: str, style: str = "brief") -> str:
         """Return the situation and your decision in words.
 
-        style: "brief", or "full" with the map and the forms of actions.
+        style: "brief"; or "full", which adds the map and the syntax of actions.
         """
         return games.report(token, style)
 

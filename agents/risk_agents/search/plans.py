@@ -134,9 +134,9 @@ def plan_action(plan, games, boards, rules, lane, randoms, memory, space):
 
 @kernel
 def drafted_action(plan, game, board, rules, seat):
-    """Return the draft action of a plan that drafts to one place, or NONE for other plans and phases.
+    """Return the draft action of a plan that drafts to one territory, or NONE for other plans and phases.
 
-    The result is also NONE if the place does not exist or is not legal.
+    The result is also NONE if there is no such territory, or if drafting to it is not legal.
     """
     if TABLE[plan, PLACE] != ANYWHERE:
         if game.phase == Phase.DRAFT:

@@ -127,9 +127,9 @@ class Report:
 
 
 def clean_name(text: str, what: str, report: Report) -> str:
-    """Return a name in NFC, with single spaces, without double quotes, and not a reserved word.
+    """Return a text as a valid name: in NFC, with single spaces, without double quotes, not reserved.
 
-    Changes other than NFC and white space are reported as a decision.
+    Replaced double quotes and a change of a reserved name are reported as a decision.
     """
     name = " ".join(composed(text).split())
     allowed = _allowed(name)
@@ -139,7 +139,7 @@ def clean_name(text: str, what: str, report: Report) -> str:
 
 
 def _allowed(name: str) -> str:
-    """Return the name with changes that avoid double quotes and reserved words."""
+    """Return a name without double quotes; append " 2" to a reserved name."""
     name = name.replace(QUOTE, "'")
     return f"{name} 2" if key_of(name) in RESERVED_NAMES else name
 
