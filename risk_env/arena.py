@@ -463,7 +463,7 @@ class Arena(FixedArrays):
         return self._stopped[:stopped].copy(), self._left[:left]
 
     def _query_first(self, lanes: Numbers) -> None:
-        """Call the players of one kind, compiled bots first.
+        """Call the players of one kind in the lanes where they must act, compiled bots first.
 
         Players of other kinds are called later, so that they act in as many lanes at once as possible. If a
         bot that the kernel can call must act, no player is called: the next call of the kernel plays the bot.

@@ -384,7 +384,7 @@ def _columns(value: Any, rank: int) -> int | None:
     if rank == 1:
         return None
     if not sizes[1].HasField("dim_value"):
-        raise ValueError(f"{value.name} must have a fixed number of columns")
+        raise ValueError(f"{value.name} has a dynamic number of columns: must be fixed")
     return int(sizes[1].dim_value)
 
 

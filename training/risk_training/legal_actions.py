@@ -1,6 +1,7 @@
 """The legal actions of many decisions in one list.
 
-About ten of 300 actions are legal, so a list takes less work than a row of all actions for each decision.
+On the classic map, about ten of 300 actions are legal. A list therefore takes less work than a row of all
+actions for each decision.
 """
 
 from __future__ import annotations

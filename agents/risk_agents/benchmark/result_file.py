@@ -327,7 +327,7 @@ def _check_times(times: dict[str, Any]) -> None:
         if len(paces) > MOST_TRACKS or not is_label(name) or type(pace) is not float or not 0 <= pace < 1e9:
             raise ValueError(
                 f"times: ms_a_turn contains {shortened(pace)} for {shortened(name)}; at most {MOST_TRACKS} "
-                "tracks are allowed, with floats from 0 to 1e9"
+                "tracks are allowed, with floats of at least 0 and below 1e9"
             )
 
 

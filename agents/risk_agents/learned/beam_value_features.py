@@ -320,7 +320,7 @@ def encode_game(game, board, rules, seat, moved, column, count, work):
 
 @inlined
 def is_heir(game, rules):
-    """Return True if a seat is eliminated in this imagined position.
+    """Return True if a capture of the search has eliminated a seat.
 
     The observing seat then holds the cards of the eliminated seat, but does not know them yet.
     """

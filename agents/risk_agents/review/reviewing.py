@@ -127,7 +127,7 @@ class Review:
 
 
 class Candidate(NamedTuple):
-    """A turn that may have cost the seat much: index, estimated loss, and index of the best plan."""
+    """A turn with a large estimated loss: index of the turn, loss, and index of the best plan."""
 
     number: int
     loss: float

@@ -110,7 +110,7 @@ def choose_in(lane, games, boards, rules, randoms, memory, weights, work, tree):
 
 @inlined
 def is_gathered(game, board, memory):
-    """Return True if one place gets all first troops, and can take the next troop."""
+    """Return True if one territory gets all first troops, and can take the next troop."""
     return 0 < memory[GATHER] <= board.num_territories and has(game.legal, int64(memory[GATHER]) - 1)
 
 
@@ -155,9 +155,9 @@ def decide(game, memory, tree, evaluator):
 def draft(game, memory, tree, evaluator):
     """Return the territory to draft to, and write the number of troops into the memory.
 
-    All troops go to the place that allows the best turn, or half of the troops go there and half to another
-    place. The `memory[RANK]` best places are skipped, unless half of the draft is placed. If all legal
-    territories are inland, the first legal territory gets all troops.
+    All troops go to the territory that allows the best turn, or half of the troops go there and half to
+    another territory. The `memory[RANK]` best territories are skipped, unless half of the draft is placed. If
+    all legal territories are inland, the first legal territory gets all troops.
     """
     rank = 0 if memory[AT] == HALF_DRAFTED else min(int64(memory[RANK]), MOST_RANK)
     whole = search_drafts(game, rank, memory, tree, evaluator)
@@ -177,9 +177,9 @@ def draft(game, memory, tree, evaluator):
 
 @kernel
 def search_drafts(game, rank, memory, tree, evaluator):
-    """Plan a turn that drafts to the place of rank `rank` (0 is the best); return the value of the turn.
+    """Plan a turn that drafts to the territory of rank `rank` (0: the best); return the value of the turn.
 
-    If there are fewer places, the turn drafts to the worst place. The value is -1 if there is no place.
+    If there are fewer territories, the turn drafts to the worst one. Without a territory, the value is -1.
     """
     value = -1.0
     clear(tree.passed)
@@ -196,10 +196,11 @@ def search_drafts(game, rank, memory, tree, evaluator):
 
 @kernel
 def draft_roots(game, first, tree, evaluator):
-    """Add a root to the tree for each place to draft to, at most MOST_ROOTS; return the number of roots.
+    """Add a root to the tree for each territory to draft to, at most MOST_ROOTS; return the number of roots.
 
     Inland territories and territories in `tree.passed` are skipped. In a root, the whole draft is on the
-    root's place. If `first` is not NONE, half of the draft is on `first`, and the rest on the root's place.
+    root's territory. If `first` is not NONE, half of the draft is on `first`, and the rest on the root's
+    territory.
     """
     board, rules, seat, nodes = evaluator.board, evaluator.rules, evaluator.seat, tree.nodes
     count = 0

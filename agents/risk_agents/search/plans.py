@@ -161,7 +161,7 @@ def place_of(plan, game, board, seat):
 
 @kernel
 def is_possible(plan, game, board, seat):
-    """Return True if a plan can be chosen, which means that its place to draft to exists."""
+    """Return True if a plan can be chosen, which means that the territory to which it drafts exists."""
     return TABLE[plan, PLACE] == ANYWHERE or place_of(plan, game, board, seat) != NONE
 
 

@@ -157,10 +157,10 @@ class Rollouts:
     ) -> npt.NDArray[np.float64]:
         """Return a seat's win probability for each number and sample, float64 (numbers, samples).
 
-        The first of the players plays the seat, once with each of `numbers` in the column `column` of the
-        player's memory. The game continues until the seat's first turn and `turns` further turns have begun.
-        The players of the other seats are drawn. Each of `numbers` is 0, or the number of a territory or
-        continent plus 1.
+        Each of `numbers` is 0, or the number of a territory or continent plus 1. The first of the players
+        plays the seat, once with each of `numbers` in the column `column` of the player's memory. The game
+        continues until the seat's first turn and `turns` further turns have begun. The players of the other
+        seats are drawn.
         """
         self._check(samples, column=column, numbers=numbers, seat=seat, turns=turns)
         seeds = rng.integers(2**63, size=len(samples)).astype(np.uint64)

@@ -168,7 +168,7 @@ def point(x: str, y: str, what: str, report: Report) -> tuple[float, float] | No
 
 
 class NameIndex:
-    """Index that maps names, in any spelling, to numbers. A name that is given twice is a problem."""
+    """Index that maps names, in any spelling, to numbers. Duplicate names are reported."""
 
     def __init__(self, what: str, report: Report) -> None:
         self.what, self.report = what, report
