@@ -418,7 +418,7 @@ def _traded(step: Step) -> Iterator[Event]:
 
 
 def _rerolled(step: Step) -> Iterator[Event]:
-    """Yield the event of a re-rolled die, if any, and the events of the battle if it is decided (RULES 10.4)."""
+    """Yield the event of a re-rolled die, if any, and the events of a decided battle (RULES 10.4)."""
     if step.action.kind != DONE:
         cards = tuple(members(step.after.shown & ~step.before.shown))
         before, again = step.after.rerolled.tolist()

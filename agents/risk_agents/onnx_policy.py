@@ -379,7 +379,7 @@ def _columns(value: Any, rank: int) -> int | None:
     if len(sizes) != rank or sizes[0].HasField("dim_value"):
         given = [size.dim_value if size.HasField("dim_value") else "dynamic" for size in sizes]
         raise ValueError(
-            f"{value.name} has the dimensions {shortened(given)}: must have {rank}, and the first must be dynamic"
+            f"{value.name} has the dimensions {shortened(given)}: must have {rank}, the first of them dynamic"
         )
     if rank == 1:
         return None

@@ -226,7 +226,7 @@ class Program:
 def python_command(module: str) -> tuple[str, ...]:
     """Return the command that runs the function `serve` of a module in a new process.
 
-    The command has this process's import path without the working directory. The standard library comes first.
+    The command has this process's import path, the standard library first, without the working directory.
     """
     start = f"import sys; sys.path += {_import_path()!r}; from {module} import serve; serve()"
     return sys.executable, "-I", "-X", "utf8", "-c", start

@@ -178,7 +178,7 @@ class Actors:
             raise ValueError(f"the checkpoint has no weights for the snapshots {shortened(sorted(missing))}")
 
     def results(self) -> dict[str, Any]:
-        """Return the staleness of the latest rollouts, and metrics of the games that ended since the last call."""
+        """Return the latest rollouts' staleness, and metrics of the games that ended since the last call."""
         metrics = game_metrics(self.rounds, self.won, self.config.league.bots)
         self.rounds, self.won = [], []
         return metrics | {"actors/staleness": self.staleness}

@@ -235,7 +235,7 @@ def _header(lines: BinaryIO, path: str | Path) -> Header:
         facts = parse_json(line)
         if not isinstance(facts, dict) or facts.get("format") != FORMAT:
             raise ValueError(
-                f"not a benchmark's result file: the first line must be a JSON object with `format` {FORMAT!r}"
+                f"not a benchmark's result file: the first line must be an object with `format` {FORMAT!r}"
             )
         if facts.get("schema") != SCHEMA:
             raise ValueError(
