@@ -60,7 +60,7 @@ CAUTIOUS = MAX_SEATS + 1  # additional row with less weight on income, and more 
 WEIGHTS_FOR[CAUTIOUS, [INCOME, PROGRESS, EXPOSED]] = 1.2, 0.2, 1.6
 # Columns of the bot's memory
 DRAFT_WANTED = MOVE_WORDS  # number of troops for the territory that was just chosen in the draft
-RANK = DRAFT_WANTED + 1  # rank of the place to draft to: 0 for the best place, 1 for the second best, ...
+RANK = DRAFT_WANTED + 1  # rank of the territory to draft to: 0 for the best, 1 for the second best, ...
 WEIGHED = RANK + 1  # row of WEIGHTS_FOR, or 0 for the row of the number of players
 NARROW = WEIGHED + 1  # maximum number of positions kept at each depth, or 0 for the width of the tree
 GATHER = NARROW + 1  # number of the territory that gets all first troops, plus 1; 0 for `usual_action`
@@ -284,7 +284,7 @@ BOT = CompiledBot("beam", "3", choose, MEMORY)
 def other_turn(bot: CompiledBot, name: str, rank: int = 0, weighed: int = 0, width: int = 0) -> CompiledBot:
     """Return a variant of a beam (`BOT`, or a bot of `search.beam_value`) that plays other turns.
 
-    The variant drafts to the place of rank `rank`: 0 is the best place, 1 the second best. `weighed` is the
+    The variant drafts to the territory of rank `rank`: 0 is the best, 1 the second best. `weighed` is the
     variant's row of WEIGHTS_FOR; 0 stands for the row of the number of players. A beam with a learned value
     ignores `weighed`. The variant keeps at most `width` positions at each depth; 0 stands for the width of
     `bot`.

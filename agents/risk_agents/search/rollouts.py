@@ -84,10 +84,9 @@ class Rollouts:
         `rng` draws the random states of the bots, and the players. `likely`, float64 (6, players), contains
         the probability of each player at each seat (default: equal probabilities). The judge evaluates a game
         when `turns` further turns of the seat have begun. 0 means the end of the current turn, and TO_THE_END
-        means the end of the game.
-        `memories` maps the index of each plan that has begun the turn to the memory of the plan, int32 (M,).
-        `drafts` maps the index of a plan to the plan's draft in this position. These drafts are repeated, and
-        the drafts of the other plans are added to `drafts`.
+        means the end of the game. `memories` maps the index of each plan that has begun the turn to the
+        memory of the plan, int32 (M,). `drafts` maps the index of a plan to the plan's draft in this
+        position. These drafts are repeated, and the drafts of the other plans are added to `drafts`.
         """
         self._check(samples, plans=plans, turns=turns)
         drafts = {} if drafts is None else drafts
