@@ -780,7 +780,7 @@ def derive_facts(p: Position) -> None:
 
 
 def _choices(p: Position) -> list[tuple[Phase, int]]:
-    """Return the phase and the action of each choice in the current move before the current decision."""
+    """Return the phase and the action of each earlier choice in the current move."""
     game, way, numbers = p.game, (p.game.source, p.game.target), p.tables.rules[0]
     if p.phase == Phase.TRADE:
         cards = [*sorted(game.picked), *[len(p.places)] * game.picked_wilds]

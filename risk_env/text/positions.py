@@ -403,7 +403,7 @@ def _usual_to_place(p: Position) -> list[int]:
 
 
 def _usual_objectives(p: Position) -> list[int]:
-    """Return the state of each Objective.
+    """Return the default state of each Objective.
 
     With `objectives="fixed"`, the Objectives of Basic Training are face up (RULES 9.1). All other Objectives
     are not in play.
@@ -415,7 +415,7 @@ def _usual_objectives(p: Position) -> list[int]:
 
 
 def _usual_draft(p: Position) -> int:
-    """Return the number of troops due before any cards (RULES 3.1, 9.2).
+    """Return the default draft: the number of troops due before any cards (RULES 3.1, 9.2).
 
     The number is 0 after a capture and outside the draft phases.
     """

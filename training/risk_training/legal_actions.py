@@ -48,7 +48,7 @@ class LegalActions:
         return LegalActions(self.actions[places], counts, decisions)
 
     def find(self, actions: Tensor, num_actions: int) -> Tensor:
-        """Return the place int64 (k,) of each action among the legal actions of its decision, from 0."""
+        """Return the index, int64 (k,), of each action among the legal actions of its decision."""
         wanted = torch.arange(len(actions), device=actions.device) * num_actions + actions
         return torch.searchsorted(self.rows * num_actions + self.actions, wanted) - self.starts
 

@@ -207,7 +207,7 @@ def log_odds(chance):
 
 @kernel
 def count_owners(game, board, rules, seat, work):
-    """Write each owner's place (the seat is first) and troops due; clear the sums."""
+    """Write each owner's place (the seat is first) and troops due; clear the counts and sums."""
     P = int64(rules.num_players)
     for owner in range(P + 1):
         place = owner - seat if owner >= seat else owner - seat + P

@@ -48,7 +48,7 @@ from risk_env.core.types import MAX_SEATS, Phase
 
 WIDTH = 12  # number of positions kept at each depth
 DEPTH = 8  # maximum number of captures of a plan
-MOST_RANK = 7  # highest rank of a place to draft to
+MOST_RANK = 7  # highest rank of a territory to draft to
 HALF_DRAFTED = -1  # value of `memory[AT]` after half of the draft is placed
 # Weights of `search.evaluation` by number of players, from `research/tune_beam.py`. Other numbers of players
 # use WEIGHTS.

@@ -22,9 +22,10 @@ from risk_env.core.step import act
 from risk_env.core.types import Phase
 
 BEAM, BREAKER, HUNTER, GROWER, RAIDER, STOPPER = range(6)  # kinds of plans, by the bot that plays the turn
-# Columns of a plan: kind; rank and weights of a beam (`beam.other_turn`); place to draft to
+# Columns of a plan: kind; rank and weights of a beam (`beam.other_turn`); number of the border territory to
+# which the plan drafts, counted from 0
 KIND, RANK, WEIGHED, PLACE = range(4)
-ANYWHERE = -1  # value of PLACE if the bot chooses the place
+ANYWHERE = -1  # value of PLACE if the bot chooses the territories of its draft
 WIDTH = 1  # number of positions that a beam keeps at each depth
 MOST_PLACES = 12  # number of plans `breaker at N`
 BOLD = 3  # row of `beam.WEIGHTS_FOR` for a bold beam
