@@ -257,7 +257,7 @@ def write_rewards(game, board, rules, dead_before, kind, rewards, terminated, tr
 
 @kernel
 def reward_of(game, board, rules, seat, kind):
-    """Return the reward of a seat whose episode ends.
+    """Return the reward of a seat whose episode is terminated, not truncated.
 
     The winner gets 1, and any other seat -1 / (P - 1). With PLACEMENT_REWARD, rewards go from 1 (first place)
     down to -1 (last place) in even steps.

@@ -248,7 +248,7 @@ class raw_env(pettingzoo.AECEnv[str, Observation, int | None]):
         self.infos[agent] = {"action_mask": self._nothing, **ends}
 
     def _reward_of(self, seat: int, place: int) -> float:
-        """Return the reward of a seat.
+        """Return the reward of a seat whose agent is terminated, not truncated.
 
         With `reward="win"`, the reward is 1 for the winner, and -1 / (P - 1) for any other seat. With
         `reward="placement"`, rewards go from 1 (first place) to -1 (last place) in equal steps.

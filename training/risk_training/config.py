@@ -262,7 +262,7 @@ def _plain(value: Any) -> Any:
 
 
 def check_range(name: str, value: float, least: float, most: float) -> None:
-    """Raise ValueError unless the number is from `least` to `most`."""
+    """Raise ValueError unless `value` is from `least` to `most`; the error names the setting `name`."""
     if not least <= value <= most:
         raise ValueError(f"{name}={shortened(value)}: must be {_span(least, most)}")
 
