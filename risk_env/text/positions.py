@@ -254,7 +254,7 @@ def _read_territories(games: Any, lines: list[Line], rules: Rules, board: Board)
 
 
 def _garrison(value: str, rules: Rules) -> tuple[int, int]:
-    """Return owner and troops of `player 0, 3 troops`, `neutral, 2 troops` or `free`."""
+    """Return the owner and troops in a text: `player 0, 3 troops`, `neutral, 2 troops` or `free`."""
     if value.casefold() == "free":
         return FREE, 0
     match = _GARRISON.fullmatch(value)
