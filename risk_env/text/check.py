@@ -301,9 +301,9 @@ def most_moves(p: Position) -> int:
 
 
 def kept_dice(p: Position, side: int) -> list[int]:
-    """Return a side's dice without the lowest extra die and after a re-roll, highest first (RULES 9.8, 10.4).
+    """Return the dice with which a side fights, highest first and padded with zeros (RULES 9.8, 10.4).
 
-    Side 0 is the attacker, side 1 the defender.
+    A dropped extra die is gone, and a re-roll is made. Side 0 is the attacker, side 1 the defender.
     """
     dice = sorted(p.game.rolled[side], reverse=True)[: p.game.chosen_dice[side]]
     before, after = p.game.rerolled
