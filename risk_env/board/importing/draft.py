@@ -156,9 +156,9 @@ def whole_number(text: str, what: str, report: Report) -> int:
 
 
 def point(x: str, y: str, what: str, report: Report) -> tuple[float, float] | None:
-    """Return the coordinates of a point. If `x` or `y` does not match `_NUMBER`, report a problem.
+    """Return the coordinates of a point. If there are no such coordinates, report a problem and return None.
 
-    In this case, the result is None.
+    `x` and `y` must match `_NUMBER`.
     """
     if _NUMBER.fullmatch(x.strip()) and _NUMBER.fullmatch(y.strip()):
         return float(x), float(y)
