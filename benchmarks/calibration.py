@@ -156,7 +156,7 @@ def expected_error(turns: Array, seed: int) -> float:
 
 
 def error_of(row: dict[str, Any]) -> float:
-    """Return the largest difference between mean prediction and share of won games in a row's groups."""
+    """Return the largest difference between mean prediction and share of won games, over a row's groups."""
     return max(abs(group["predicted"] - group["won"][0]) for group in row["groups"])
 
 

@@ -114,7 +114,7 @@ def played(config: TournamentConfig, games: int) -> list[GameResult]:
 
 
 def of_deals(values: Floats) -> Floats:
-    """Return the mean of the two games of each deal."""
+    """Return the mean value of the two games of each deal."""
     return values.reshape(-1, 2).mean(axis=1)
 
 

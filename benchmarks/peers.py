@@ -327,7 +327,7 @@ def aims(measures: dict[str, Any]) -> list[Aim]:
 
 
 def best(measures: dict[str, Any], name: str, **wanted: Any) -> float | None:
-    """Return the most decisions per second among a measure's rows with these values, or None."""
+    """Return the highest number of decisions per second in a measure's rows with these values, or None."""
     rows = [row for row in rows_of(measures, name) if all(row[key] == value for key, value in wanted.items())]
     return max((row["steps_per_second"] for row in rows), default=None)
 

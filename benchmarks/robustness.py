@@ -48,7 +48,7 @@ PACKAGES = ("risk-env", "numpy", "numba")
 
 
 class Row(NamedTuple):
-    """Result of the agent against one kind of opponents."""
+    """Result of the agent against one group of opponents."""
 
     opponents: str
     games: int
@@ -111,7 +111,7 @@ def _parser() -> argparse.ArgumentParser:
         type=at_least_one,
         default=300,
         metavar="N",
-        help="number of games per kind of opponents (default: 300)",
+        help="number of games per group of opponents (default: 300)",
     )
     add("--seed", type=int, default=39, help="seed of all deals (default: %(default)s)")
     add("--workers", type=at_least_one, default=1, metavar="N", help="number of processes (default: 1)")
@@ -139,7 +139,7 @@ def _rules_of(arguments: argparse.Namespace) -> list[Rules]:
 
 
 def _played(arguments: argparse.Namespace, rules: Rules) -> list[Row]:
-    """Play the games with these rules, and return a row for each kind of opponents."""
+    """Play the games with these rules, and return a row for each group of opponents."""
     styles, known = (split_agents(getattr(arguments, name), f"--{name}") for name in ("styles", "known"))
     config = configured(arguments.agent, styles, known, rules, arguments.map, arguments.seed)
     deals = -(-arguments.games // rules.num_players)

@@ -4,8 +4,7 @@
   python examples/imitate.py marshal.parquet imitator.npz
   risk-env evaluate imitator.npz --opponents random,attacker
 
-The policy has the project's own network, and runs as compiled code, like the policies of the project's own
-trainer.
+The policy has the project's own network, and runs as compiled code.
 
 Result of one run that imitates `beam` (seed 0), after 20 seconds on one core: 150,000 decisions, each learned
 twice, 7,500 decisions a second. The policy chooses the same action as `beam` in 59 % of the decisions in

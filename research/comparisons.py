@@ -116,7 +116,7 @@ class WithInputs(VecEnvWrapper):
 
 
 def training_games(game: Mapping[str, Any], bots: Sequence[str], seed: int) -> LeagueVecEnv:
-    """Return games against these bots, drawn with equal probability."""
+    """Return games whose opponents are drawn from `bots` with equal probability."""
     league = League(LeagueSettings(bots=tuple(bots), snapshot_share=0.0, priority="even"), seed)
     return LeagueVecEnv(league, LANES, seed, shaping=SHAPING, gamma=COMMON["gamma"], **game)
 

@@ -2,8 +2,8 @@
 
     python -m research.thread_pools [--windows 1000] [--steps 2]
 
-The ways of sharing a step alternate in short windows, and every second round has the reverse order. Other
-load slows some windows down, so the best window of each way counts. In the ways with locks and with an
+The methods of sharing a step alternate in short windows, and every second round has the reverse order. Other
+load slows some windows down, so the best window of each method counts. In the methods with locks and with an
 executor, the caller checks all actions, and then each thread steps slices of the lanes.
 """
 
@@ -32,7 +32,7 @@ from risk_env.engine.thread_pool import ThreadPool
 
 REST = 0.005  # pause before a window, in seconds; the scheduler prefers threads that have slept
 COLUMNS = (
-    *("games", "way", "decisions per second (best)", "speed relative to one thread", "share of the gain"),
+    *("games", "method", "decisions per second (best)", "speed relative to one thread", "share of the gain"),
     "median ratio to one thread",
 )
 ONE, SPIN = "one thread", "spin loops"
@@ -87,7 +87,13 @@ def main() -> None:
     """Measure and print the table."""
     parser = documented_parser(__doc__)
     add = parser.add_argument
-    add("--windows", type=at_least_one, default=1000, metavar="N", help="windows of each way (default: 1000)")
+    add(
+        "--windows",
+        type=at_least_one,
+        default=1000,
+        metavar="N",
+        help="windows of each method (default: 1000)",
+    )
     add("--steps", type=at_least_one, default=2, metavar="N", help="timed steps of a window (default: 2)")
     games = "numbers of games of the batches (default: 1024 16384)"
     add("--games", type=at_least_one, nargs="+", default=[1024, 16384], metavar="N", help=games)
@@ -134,7 +140,7 @@ def window(way: Any, steps: int) -> float:
 
 
 def row_of(games: int, name: str, found: dict[str, list[float]]) -> tuple[str, ...]:
-    """Return the cells of one way."""
+    """Return the cells of one method."""
     best = {way: max(windows) for way, windows in found.items()}
     ratios = [own / one for own, one in zip(found[name], found[ONE], strict=True)]
     gain = (best[name] / best[ONE] - 1) / (best[SPIN] / best[ONE] - 1)

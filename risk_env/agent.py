@@ -151,10 +151,10 @@ def samples_of(
 
 
 def _generator(numbers: Sequence[int]) -> np.random.Generator:
-    """Return `np.random.default_rng(numbers)` in half the time, for whole numbers from 0 to 2**64 - 1.
+    """Return the generator `np.random.default_rng(numbers)` in half the time.
 
-    NumPy takes longer to convert a list than to seed the generator. As in
-    NumPy, a number below 2**32 becomes one word.
+    `numbers` must be from 0 to 2**64 - 1. NumPy takes longer to convert a list than to seed the generator. As
+    in NumPy, a number below 2**32 becomes one word.
     """
     words = [word for number in numbers for word in (number & _WORD, number >> 32)[: 1 + (number > _WORD)]]
     return np.random.Generator(np.random.PCG64(np.random.SeedSequence(np.array(words, np.uint32))))

@@ -1,7 +1,7 @@
 """Arena: games between any players, in many lanes at once.
 
 The loop of an arena plays the games of Gymnasium environments, trainers, data sets and rollouts, and of
-tournaments between compiled bots and policies. An example:
+tournaments between compiled bots and ONNX models. An example:
 
     batch = GameBatch("classic", "tiny", num_games=2, num_players=3, max_rounds=20, autoreset=False)
     arena = Arena(batch, ["grower", "random"])
@@ -174,7 +174,7 @@ class TallyBook:
         return lanes
 
     def convert_cycles(self, cycles: int, seconds: float) -> None:
-        """Add the time of each seat's bot in a call of the kernel to the thinking time of the seat.
+        """Add the time that each seat's bot took in a call of the kernel to the seat's thinking time.
 
         `cycles` is the number of processor cycles of the whole call, and `seconds` is the call's duration.
         """
@@ -463,7 +463,7 @@ class Arena(FixedArrays):
         return self._stopped[:stopped].copy(), self._left[:left]
 
     def _query_first(self, lanes: Numbers) -> None:
-        """Call the players of one kind, compiled bots first.
+        """Call the players of one kind in the lanes where they must act, compiled bots first.
 
         Players of other kinds are called later, so that they act in as many lanes at once as possible. If a
         bot that the kernel can call must act, no player is called: the next call of the kernel plays the bot.
@@ -545,7 +545,7 @@ class Arena(FixedArrays):
         self._kernel = None
 
     def _chooser(self, player: CompiledBot | Seated) -> Callable[[Numbers], None]:
-        """Return a function of lanes that lets a player write its action in each lane into `actions`."""
+        """Return a function that takes lanes, and lets the player write its actions there into `actions`."""
         if not isinstance(player, CompiledBot):
             return lambda lanes: player.choose(self, lanes)
         call = BoundKernel(player.choose)

@@ -43,8 +43,8 @@ def _read_array(data: bytes, kinds: str) -> Array:
     shape, fortran_order, dtype = np.lib.format.read_array_header_1_0(file)
     size = len(data) - file.tell()
     if dtype.kind not in kinds or math.prod(shape) * dtype.itemsize != size:
-        allowed = f"the kind of the dtype must be one of {kinds!r}, and the array must have {size} bytes"
-        raise ValueError(f"an array of type {dtype} and shape {shape}: {allowed}")
+        allowed = f"dtype.kind must be one of {list(kinds)}, and the array must have {size} bytes"
+        raise ValueError(f"an array of dtype {dtype} and shape {shape}: {allowed}")
     if dtype == np.bool_ and np.frombuffer(data, np.uint8, offset=file.tell()).max(initial=0) > 1:
         raise ValueError("a boolean array contains bytes other than 0 and 1")
     return (

@@ -84,8 +84,8 @@ def unmarked(text: str) -> str:
 def composed(text: str) -> str:
     """Return a text in Unicode's normal form NFC, so that canonically equivalent texts are equal.
 
-    Raises ValueError for more than MOST_MARKS combining marks in a row. The time to convert such a row grows
-    with the square of the length of the row.
+    Raises ValueError for more than MOST_MARKS combining marks in a row. The time to normalize a sequence of
+    marks grows with the square of its length.
     """
     if text.isascii():
         return text

@@ -1,6 +1,6 @@
-"""Environment variables of child processes: no imports from the working folder, and UTF-8 text.
+"""Environment variables of child processes: no imports from the working directory, and UTF-8 text.
 
-A file `random.py` in the folder in which a user runs a command must not replace Python's module `random`.
+A file `random.py` in the directory in which a user runs a command must not replace Python's module `random`.
 """
 
 import os
@@ -14,7 +14,7 @@ _lock = Lock()
 
 @contextmanager
 def safe_start() -> Iterator[None]:
-    """Keep Python processes that start inside the `with` block from importing from the working folder."""
+    """Keep Python processes that start inside the `with` block from importing from the working directory."""
     with _lock:
         before = os.environ.get("PYTHONSAFEPATH")
         os.environ["PYTHONSAFEPATH"] = before or _OURS

@@ -23,8 +23,8 @@ from risk_env.text.escape import for_terminal
 PROGRAM = "risk-env"
 
 SUCCESS = 0
-FAILURE = 1  # error of the program or the machine
-WRONG_INPUT = 2  # error of the caller; argparse uses this status too
+FAILURE = 1  # any other error
+WRONG_INPUT = 2  # wrong input, or an error of a file or connection; argparse uses this status too
 INTERRUPTED = 130  # the status that shells report after Ctrl-C
 
 

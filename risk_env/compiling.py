@@ -1,6 +1,6 @@
 """Ahead-of-time compilation of the code that the first use would compile.
 
-The code consists of the rules and the registered players. Several processes can share the work, part by part.
+This is the code of the rules and of the registered players. Several processes can share the work.
 Later processes load the code from disk (`compiler.cache`).
 """
 

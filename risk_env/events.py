@@ -418,7 +418,7 @@ def _traded(step: Step) -> Iterator[Event]:
 
 
 def _rerolled(step: Step) -> Iterator[Event]:
-    """Yield the event of a re-rolled die, if any, and then the battle if it is decided (RULES 10.4)."""
+    """Yield the event of a re-rolled die, if any, and the events of a decided battle (RULES 10.4)."""
     if step.action.kind != DONE:
         cards = tuple(members(step.after.shown & ~step.before.shown))
         before, again = step.after.rerolled.tolist()
@@ -427,7 +427,7 @@ def _rerolled(step: Step) -> Iterator[Event]:
 
 
 def _commanded(step: Step) -> Iterator[Event]:
-    """Yield the event of a die turned to a 6, if any, and then the decided battle (RULES 10.5)."""
+    """Yield the event of a die turned to a 6, if any, and the events of the decided battle (RULES 10.5)."""
     if step.action.kind != DONE:
         yield Event("commander", seat=step.seat, faces=(step.action.arguments[0], 6))
     yield from _battle(step.before, step.after, step.board)

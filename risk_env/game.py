@@ -113,7 +113,7 @@ class Game:
             self._begin_with(position)
 
     def _begin_with(self, text: str) -> None:
-        """Load the position of a text, and play on to the first decision."""
+        """Load the position in a position text, and play on to the first decision."""
         self._games = positions.position_for(text, self.rules, self.board)
         self._games["random"] = self._chance
         self._begin_history()

@@ -285,7 +285,7 @@ class GameVector(FixedArrays):
         if lane == batch_loop.NO_LANE:
             return
         if not self._games["legal"][lane].any():
-            raise ValueError("step before reset: call reset() first")
+            raise ValueError(f"lane {lane} has no game: call reset() first")
         error = notation.illegal_action(self._games[lane], self.tables, self.board, int(actions[lane]))
         error.args = (f"lane {lane}: {error}",)
         raise error
@@ -306,7 +306,7 @@ class GameVector(FixedArrays):
         self._start(lanes)
 
     def _start(self, lanes: Array) -> None:
-        """Begin a game in each of these lanes, with the lane's seed in the attribute `seeds`."""
+        """Begin a game in each of these lanes. The attribute `seeds` contains the seeds of the games."""
         batch_loop.start_lanes(self._games, self.tables.board, self.tables.rules, lanes, self.seeds)
 
     def load(self, lanes: Array, positions: Any, *, reseed: bool = False) -> None:
@@ -374,7 +374,7 @@ class GameVector(FixedArrays):
             self._place(lanes[chosen], records, reseed=True)
 
     def _place(self, lanes: Array, records: Array, reseed: bool) -> None:
-        """Write records into these lanes, and play on to the first decision of each."""
+        """Write records into these lanes, and play each game on to its next decision."""
         self._games[lanes] = records
         if reseed:
             self._games["random"][lanes] = self.seeds[lanes]

@@ -166,7 +166,7 @@ def _copy_picture(arguments: argparse.Namespace, board: Board) -> None:
 
 
 def num_borders(board: Board) -> int:
-    """Return the number of borders. A two-way border is one border."""
+    """Return the number of borders. A two-way border counts once."""
     return (len(board.borders) + len(board.one_way_borders)) // 2
 
 

@@ -118,8 +118,8 @@ class Match:
         """Play until the game is over, or until a seat without a player or a seat in `until` must act.
 
         With `rounds`, the match also stops after the round with this number. Returns the seat to act, or -1
-        if the game is over. Raises PlayerFault if a player does not return a legal action. This player's seat
-        is then still the seat to act.
+        if the game is over. Raises PlayerFault if a player cannot begin the game, or does not return a
+        legal action. In the second case, this player's seat is still the seat to act.
         """
         self._begin_once()
         game = self.game

@@ -117,9 +117,9 @@ def checked_codes(observations: Any, columns: int, is_batch: bool = False) -> np
     codes = np.asarray(observations)
     has_shape = codes.shape[-1:] == (columns,) and (codes.ndim == 2 or not is_batch)
     if codes.dtype != np.int8 or not has_shape or codes.min(initial=0) < 0:
-        told = f"{codes.dtype} {codes.shape}, smallest value {codes.min(initial=0)}"
-        allowed = f"int8 codes from 0 to {MOST_CODE}, shape (k, {columns}), as GameBatch returns them"
-        raise ValueError(f"observations are {told}: must be {allowed}")
+        told = f"dtype {codes.dtype}, shape {codes.shape}, smallest value {codes.min(initial=0)}"
+        shape = f"({'k' if is_batch else '...'}, {columns})"
+        raise ValueError(f"observations have {told}: must be int8 codes from 0 to {MOST_CODE}, shape {shape}")
     return codes
 
 

@@ -63,10 +63,10 @@ class TextMatch(Match):
 class LearnerSettings:
     """Settings of a learner.
 
-    `reward` is "win", "placement" or "territories". "win" is 1 for the winner, -1 / (P - 1) for the others,
-    and 0 when the game is truncated. "placement" goes from 1 for the first place to -1 for the last place, in
-    even steps. "territories" is "win", plus in each step the change of the learner's share of the
-    territories.
+    `reward` is "win", "placement" or "territories". "win" is 1 for the winner, and -1 / (P - 1) for the
+    others. If the game is truncated, "win" is 0 for a learner that was not eliminated. "placement" goes from
+    1 for the first place to -1 for the last place, in even steps. "territories" is "win", plus in each step
+    the change of the learner's share of the territories.
     """
 
     style: str = "brief"  # style of the reports: "brief" or "full"

@@ -314,7 +314,7 @@ def test_a_strangers_tournament_starts_no_program_unasked(tmp_path: Path) -> Non
     Store.create(out, type(config).from_json(json.dumps(facts)), {"games": 2}).close()
     for more in ([], ["--sandbox"]):
         with pytest.raises(
-            ValueError, match=r"games.sqlite names programs, models .*: 'cmd:touch .*allow-programs"
+            ValueError, match=r"games.sqlite names programs, language models .*: 'cmd:touch .*allow-programs"
         ):
             tournament(["--resume", str(out), *more])
     assert not mark.exists()
@@ -347,7 +347,7 @@ def test_a_kept_game_of_a_stranger_starts_no_program_unasked(tmp_path: Path) -> 
     path, mark = tmp_path / "kept.json", tmp_path / "ran"
     save_game(path, SavedGame.of(Game(RULES, seed=1), ["human", f"cmd:touch {mark}"]))
     with pytest.raises(
-        ValueError, match=r"kept.json names programs, models .*: 'cmd:touch .*--allow-programs"
+        ValueError, match=r"kept.json names programs, language models .*: 'cmd:touch .*--allow-programs"
     ):
         play(["--resume", str(path)])
     assert not mark.exists()

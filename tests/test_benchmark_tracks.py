@@ -293,7 +293,7 @@ CHANGES: dict[str, tuple[Callable[[Any, Any], Any], str]] = {
     "score": (lambda header, game: header["tracks"][0]["score"].update(wins=6), "'wins' is 6 in the header"),
     "forfeit of an opponent": (forfeit, "grower forfeits in the file"),
     "track": (lambda header, game: header["tracks"][0].update(digest="1" * 64), "the released track has"),
-    "format": (lambda header, game: header.update(format="x"), "line 1: not the header"),
+    "format": (lambda header, game: header.update(format="x"), "line 1: not a benchmark's result file"),
     "schema": (lambda header, game: header.update(schema=9), "this version reads schema 1"),
     "date": (lambda header, game: header["times"].update(date="<b>"), "but must be YYYY-MM-DD"),
     "card": (lambda header, game: header["card"].update(method="x" * 999), "must be a string of at most"),

@@ -72,14 +72,14 @@ def test_the_graph_has_the_borders_of_the_actions(name: str) -> None:
 @pytest.mark.parametrize(
     ("codes", "fault"),
     [
-        (np.zeros((2, 3), np.int8), r"int8 \(2, 3\)"),
+        (np.zeros((2, 3), np.int8), r"int8, shape \(2, 3\)"),
         (np.zeros((2, 176), np.float32), "float32"),
         (np.full((1, 176), -1, np.int8), "smallest value -1"),
     ],
 )
 def test_wrong_observations_are_named(codes: Any, fault: str) -> None:
     rules, board = Rules.preset("classic", 3), load_map("tiny")
-    with pytest.raises(ValueError, match=rf"observations are .*{fault}.*: must be int8 codes from 0 to 127"):
+    with pytest.raises(ValueError, match=rf"observations have .*{fault}.*: must be int8 codes from 0 to 127"):
         risk_env.features(codes, rules, board)
     with pytest.raises(ValueError, match="need rules and board: pass both"):
         risk_env.features(codes)

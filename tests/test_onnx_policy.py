@@ -212,7 +212,7 @@ BAD: dict[str, tuple[Callable[[], Any], str]] = {
     "kind": (lambda: model(inputs=[value("observation", INT8, "N", D)]), "must be observation"),
     "fixed rows": (
         lambda: model(inputs=[value("observation", FLOAT, 1, D)]),
-        "its first dimension must be dynamic",
+        r"has the dimensions \[1, .*: must have 2, the first of them dynamic",
     ),
     "output": (
         lambda: model(

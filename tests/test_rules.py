@@ -445,16 +445,16 @@ MISSION = {"victory": "mission"}
 NOT_ON_THE_MAP = [  # rules, map, words of the message
     ({}, {"symbols": None}, ("deck='symbol'", "0 of 8")),
     (STARS, {"stars": None}, ("deck='star'", "0 of 8")),
-    (MISSION, {"missions": []}, ("victory='mission'", "3 players", "has only 0 missions with")),
+    (MISSION, {"missions": []}, ("victory='mission'", "3 players", "only 0 missions of this map")),
     (
         MISSION,
         {"missions": [mission("destroy", target=k) for k in range(1, 6)]},
-        ("victory='mission'", "has only 2 missions with"),
+        ("victory='mission'", "only 2 missions of this map"),
     ),
     (
         MISSION,
         {"missions": [mission("continents", extended=True)] * 3},
-        ("missions='standard'", "has only 0 missions with"),
+        ("missions='standard'", "only 0 missions of this map"),
     ),
     (
         CAPITALS | {"objectives": "random"},
@@ -469,9 +469,9 @@ NOT_ON_THE_MAP = [  # rules, map, words of the message
     (
         FIXED,
         {"objectives": goals(5, 5, fixed=False)},
-        ("objectives='fixed'", "at least 3", "0 minor and 0 major"),
+        ("objectives='fixed'", "at least 3 fixed Objectives", "map has 0"),
     ),
-    (FIXED, {"objectives": goals(1, 1)}, ("objectives='fixed'", "at least 3", "1 minor and 1 major")),
+    (FIXED, {"objectives": goals(1, 1)}, ("objectives='fixed'", "at least 3 fixed Objectives", "map has 2")),
     (STARS | {"cities": "fixed"}, {"basic_training_cities": ()}, ("cities='fixed'", "has none")),
     (STARS | {"cities": "random"}, {"random_cities": 0}, ("cities='random'", "has 0")),
     (STARS | {"cities": "random"}, {"random_cities": 9}, ("cities='random'", "1 to 8", "has 9")),

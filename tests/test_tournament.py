@@ -490,7 +490,7 @@ ALTERED = (  # statements that alter a file, and what is said of it
     ),
     (
         'UPDATE setting SET setting = replace(setting, \'"label": "bold"\', \'"label": "first"\')',
-        "must have one or more, all different",
+        "must be one or more agents, each with a different label",
     ),
     (
         'UPDATE setting SET setting = replace(setting, \'label": "bold"\', \'label": "\\u001b"\')',

@@ -249,7 +249,7 @@ def test_a_policy_checks_what_it_is_asked() -> None:
         with pytest.raises(ValueError, match="masks have shape"):
             policy.logits(codes, wrong)
     for wrong in (codes[:, :-1], codes.astype(float), codes[0], codes - 1, np.zeros((2, D + 8), np.int8)):
-        with pytest.raises(ValueError, match="observations are"):
+        with pytest.raises(ValueError, match="observations have"):
             policy.logits_and_values(wrong, masks)
 
 

@@ -377,11 +377,14 @@ def _columns(value: Any, rank: int) -> int | None:
     """
     sizes = value.type.tensor_type.shape.dim
     if len(sizes) != rank or sizes[0].HasField("dim_value"):
-        raise ValueError(f"{value.name} must have {rank} dimensions, and its first dimension must be dynamic")
+        given = [size.dim_value if size.HasField("dim_value") else "dynamic" for size in sizes]
+        raise ValueError(
+            f"{value.name} has the dimensions {shortened(given)}: must have {rank}, the first of them dynamic"
+        )
     if rank == 1:
         return None
     if not sizes[1].HasField("dim_value"):
-        raise ValueError(f"{value.name} must have a fixed number of columns")
+        raise ValueError(f"{value.name} has a dynamic number of columns: must be fixed")
     return int(sizes[1].dim_value)
 
 

@@ -58,7 +58,7 @@ class Exchange:
         }
 
     def news(self, events: Sequence[Event]) -> dict[str, Any]:
-        """Return the new events in the field `events`, or {} if the program did not request events."""
+        """Return {"events": [...]} with the new events, or {} if the program did not request events."""
         if not self.wants_events:
             return {}
         news, self._seen = events[self._seen :], len(events)

@@ -60,9 +60,9 @@ def load(spec: str) -> CompiledBot | Policy | AgentFactory:
 
     A spec is a registered name, `file.py:NAME`, a trained file, `tactician:FILE.npz`, `kept_out:NAME`,
     `cmd:...` or `llm:MODEL`. The argument `opponents=`, `Match`, `GameBatch.play` and `Arena` accept the
-    player. For classes of agents, programs and language models, the player is an `AgentFactory`, which makes
-    an agent for each seat of each game. Raises ValueError if the spec names no player, and FileNotFoundError
-    if an ONNX file does not exist.
+    player. For classes of agents, state values, programs and language models, the player is an
+    `AgentFactory`, which makes an agent for each seat of each game. Raises ValueError if the spec names no
+    player, and FileNotFoundError if an ONNX file does not exist.
     """
     if spec == HUMAN:
         raise ValueError(
@@ -96,7 +96,7 @@ def load(spec: str) -> CompiledBot | Policy | AgentFactory:
 
 
 def load_bot(spec: str) -> CompiledBot:
-    """Return the compiled bot of a spec that names no program, model or Python file.
+    """Return the compiled bot of a spec that names no program, language model or Python file.
 
     The function is for specs in configurations and checkpoints, which may be untrusted. Raises ValueError for
     specs of programs, language models and Python files, and for players that are not compiled bots.
@@ -159,7 +159,7 @@ def is_in_file(spec: str) -> bool:
 
 
 def check_programs(path: str | Path, specs: Sequence[str], named: Sequence[str] = ()) -> None:
-    """Raise ValueError if the file `path` names programs, models or Python files that are not in `named`.
+    """Raise ValueError if the file `path` names programs, language models or Python files outside `named`.
 
     `specs` are the specs in the file, and `named` are the specs that the user named.
     """
@@ -167,7 +167,7 @@ def check_programs(path: str | Path, specs: Sequence[str], named: Sequence[str] 
     if unnamed := [spec for spec in dict.fromkeys(external) if spec not in named]:
         programs = ", ".join(map(ascii, unnamed))
         raise ValueError(
-            f"{path} names programs, models or Python files: {programs}. If you trust all of them, add "
+            f"{path} names programs, language models or Python files: {programs}. If you trust all, add "
             "--allow-programs"
         )
 

@@ -242,7 +242,7 @@ def installation(prefix: str) -> list[str]:
 def shown_with(path: str | Path) -> str:
     """Return the path that a sandbox shows for a bot's file: the file's folder, or only the file.
 
-    A folder is shared if it is or contains the working folder, the home folder or the folder of temporary
+    A folder is shared if it is or contains the working directory, the home folder or the folder of temporary
     files. If the folder is shared, only the file is shown. If `path` itself is a shared folder, return "".
     """
     file = Path(path).absolute()

@@ -115,7 +115,7 @@ def _per_territory(
 
 
 def _coordinates(table: TomlTable, at: str, values: Any, most: Sequence[int]) -> list[float]:
-    """Return the numbers of a list x, y, x, y, ...
+    """Return the coordinates in a list x, y, x, y, ... as floats.
 
     Raises MapError for any other value, and for a point outside the drawing.
     """

@@ -497,7 +497,7 @@ def _check_missions(rules: Rules, board: Any) -> None:
     dealt = sum(is_dealt(mission, rules) for mission in board.missions)
     if dealt < rules.num_players:
         needs = f"needs at least {rules.num_players} missions for {rules.num_players} players"
-        has = f"but this map has only {dealt} missions with missions={rules.missions!r}"
+        has = f"but only {dealt} missions of this map can be dealt with missions={rules.missions!r}"
         _refuse(rules, "victory", f"{needs}, {has}")
 
 
@@ -522,6 +522,7 @@ def _check_objectives(rules: Rules, board: Any) -> None:
     if rules.objectives == "random" and min(minors, majors) < LAID_OUT_OBJECTIVES:
         _refuse(rules, "objectives", f"needs at least 4 minor and 4 major Objectives, {has}")
     if rules.objectives == "fixed" and len(usable) < OBJECTIVES_TO_WIN:
+        has = f"but this map has {len(usable)}"
         _refuse(rules, "objectives", f"needs at least {OBJECTIVES_TO_WIN} fixed Objectives, {has}")
 
 

@@ -157,7 +157,7 @@ def redraw_missions(game, board, rules, seat):
 
 @kernel
 def redraw_headquarters(game, rules, seat):
-    """Redraw the headquarters of all seats except `seat` that have chosen a headquarters (RULES 7.1)."""
+    """Redraw the headquarters that seats other than `seat` have chosen (RULES 7.1)."""
     for other in range(rules.num_players):
         place = int(game.headquarters[other])
         if other != seat and place != NOWHERE:

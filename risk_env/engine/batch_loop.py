@@ -257,7 +257,7 @@ def write_rewards(game, board, rules, dead_before, kind, rewards, terminated, tr
 
 @kernel
 def reward_of(game, board, rules, seat, kind):
-    """Return the reward of a seat whose episode ends.
+    """Return the reward of a seat whose episode is terminated, not truncated.
 
     The winner gets 1, and any other seat -1 / (P - 1). With PLACEMENT_REWARD, rewards go from 1 (first place)
     down to -1 (last place) in even steps.
@@ -270,14 +270,14 @@ def reward_of(game, board, rules, seat, kind):
 
 @entry_point
 def write_final(records, ends, lanes):
-    """Write the places, last observations and rounds of the games in `lanes`."""
+    """Write the places, final observations and round numbers of the games in `lanes` to `ends`."""
     for k in range(len(lanes)):
         write_end(records.games[lanes[k]], records.boards[0], records.rules[0], lanes[k], ends)
 
 
 @kernel
 def write_end(game, board, rules, lane, ends):
-    """Write the place and the last observation of each seat, and the round."""
+    """Write the place and the final observation of each seat, and the number of the last round, to `ends`."""
     ends.rounds[lane] = game.round_number
     for seat in range(rules.num_players):
         ends.placements[lane, seat] = place_of(game, board, rules, seat)

@@ -1,9 +1,8 @@
 """A thread pool for work of a few hundred microseconds.
 
-A `concurrent.futures` pool takes about 60 µs to hand out such work and wait for the end of the work. This
-overhead is a quarter of the time that two threads save on a step of a thousand games. Threads that each wait
-on their own lock take less than 30 µs. Threads that stay in a kernel between two calls (`ThreadPool.repeat`)
-take about 1 µs.
+A `concurrent.futures` pool takes about 60 µs to hand out such work and wait for the end of the work. With
+threads that each wait on their own lock, the overhead is less than 30 µs. With threads that stay in a kernel
+between two calls (`ThreadPool.repeat`), the overhead is about 1 µs.
 """
 
 from __future__ import annotations

@@ -49,7 +49,7 @@ def seats_marked(marks):
 
 @in_vectors("unpack_bits")
 def write_flags(word, flags, first):
-    """Write the bits of a word as bytes 0 or 1 into the eight uint64 from `flags[first]` on."""
+    """Write the bits of a word as bytes 0 or 1 into eight uint64 values, from `flags[first]` on."""
     for k in range(WORD // 8):
         flags[first + k] = 0
         for j in range(8):

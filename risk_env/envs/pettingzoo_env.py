@@ -248,7 +248,7 @@ class raw_env(pettingzoo.AECEnv[str, Observation, int | None]):
         self.infos[agent] = {"action_mask": self._nothing, **ends}
 
     def _reward_of(self, seat: int, place: int) -> float:
-        """Return the reward of a seat.
+        """Return the reward of a seat whose agent is terminated, not truncated.
 
         With `reward="win"`, the reward is 1 for the winner, and -1 / (P - 1) for any other seat. With
         `reward="placement"`, rewards go from 1 (first place) to -1 (last place) in equal steps.
@@ -289,7 +289,7 @@ class raw_env(pettingzoo.AECEnv[str, Observation, int | None]):
         return {"observation": view, "action_mask": np.zeros(self._num_actions, np.int8)}
 
     def _observe_again(self) -> tuple[npt.NDArray[np.float32], Mask]:
-        """Return observation and mask of the agent to act in new arrays."""
+        """Return, in new arrays, the observation and the mask of the agent to act."""
         view, mask = empty(self._size, _FLOAT32), empty(self._num_actions, _INT8)
         self._kernel(self._buffer, NO_ACTION, view, mask)
         return view, mask

@@ -111,7 +111,7 @@ Shape = Area | Lines | Box | Text | Image
 
 @dataclass(frozen=True)
 class Picture:
-    """Shapes in the order in which they are drawn. Texts are drawn last."""
+    """Shapes in the order of drawing, except that all texts are drawn last."""
 
     width: float
     height: float
@@ -224,7 +224,7 @@ def _map(board: Board, scene: Scene, drawing: Drawing) -> Iterator[Shape]:
 
 
 def _hatched(rings: tuple[Ring, ...], scene: Scene, owner: int, colour: str) -> Iterator[Shape]:
-    """Yield the hatching of a seat's territory. Seat 0, the neutral army and nobody have no hatching."""
+    """Yield the hatching of a territory. Seat 0, the neutral army and nobody have no hatching."""
     x, y, gap = HATCHES[owner % len(HATCHES)] if 0 <= owner < scene.num_players else HATCHES[0]
     if gap:
         yield Lines(hatching(rings, (x, y), gap), darker(colour, 8), 1.2)

@@ -301,9 +301,9 @@ def most_moves(p: Position) -> int:
 
 
 def kept_dice(p: Position, side: int) -> list[int]:
-    """Return a side's dice without the lowest extra die and after a re-roll, highest first (RULES 9.8, 10.4).
+    """Return the dice with which a side fights, highest first and padded with zeros (RULES 9.8, 10.4).
 
-    Side 0 is the attacker, side 1 the defender.
+    A dropped extra die is gone, and a re-roll is made. Side 0 is the attacker, side 1 the defender.
     """
     dice = sorted(p.game.rolled[side], reverse=True)[: p.game.chosen_dice[side]]
     before, after = p.game.rerolled
@@ -780,7 +780,7 @@ def derive_facts(p: Position) -> None:
 
 
 def _choices(p: Position) -> list[tuple[Phase, int]]:
-    """Return the phase and the action of each choice in the current move before the current decision."""
+    """Return the phase and the action of each earlier choice in the current move."""
     game, way, numbers = p.game, (p.game.source, p.game.target), p.tables.rules[0]
     if p.phase == Phase.TRADE:
         cards = [*sorted(game.picked), *[len(p.places)] * game.picked_wilds]

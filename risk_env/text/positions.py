@@ -254,7 +254,7 @@ def _read_territories(games: Any, lines: list[Line], rules: Rules, board: Board)
 
 
 def _garrison(value: str, rules: Rules) -> tuple[int, int]:
-    """Return owner and troops of `player 0, 3 troops`, `neutral, 2 troops` or `free`."""
+    """Return the owner and troops in a text: `player 0, 3 troops`, `neutral, 2 troops` or `free`."""
     if value.casefold() == "free":
         return FREE, 0
     match = _GARRISON.fullmatch(value)
@@ -403,7 +403,7 @@ def _usual_to_place(p: Position) -> list[int]:
 
 
 def _usual_objectives(p: Position) -> list[int]:
-    """Return the state of each Objective.
+    """Return the default state of each Objective.
 
     With `objectives="fixed"`, the Objectives of Basic Training are face up (RULES 9.1). All other Objectives
     are not in play.
@@ -415,7 +415,7 @@ def _usual_objectives(p: Position) -> list[int]:
 
 
 def _usual_draft(p: Position) -> int:
-    """Return the number of troops due before any cards (RULES 3.1, 9.2).
+    """Return the default draft: the number of troops due before any cards (RULES 3.1, 9.2).
 
     The number is 0 after a capture and outside the draft phases.
     """

@@ -437,7 +437,7 @@ class ActionPlan:
             raise Stopped(str(error)) from None
 
     def _check_sense(self, step: Step, game: Any) -> None:
-        """Raise Stopped if an attack after the first attack has no more troops than the target."""
+        """Raise Stopped if the source of a later attack does not have more troops than the target."""
         sides = split_outside_quotes(step.argument, ">", 1)
         source, target = (_territory(place, game.board) for place in (*sides, "")[:2])
         if source < 0 or target < 0 or game.owner[source] != self.seat:

@@ -275,7 +275,7 @@ class _Report:
         return [f"Since your last turn: {'; '.join(filter(None, told)) or 'nothing changed'}"]
 
     def _deeds(self, seat: int, before: Armies) -> str:
-        """Return the territories that a seat has taken, and the change in its troops."""
+        """Return the territories that a seat has taken and the change in its troops, or its elimination."""
         taken = [t for t, owner in enumerate(self.owner) if owner == seat != before.owner[t]]
         if not self.state.alive[seat]:
             return f"{self.who(seat)} was eliminated" if before.alive[seat] else ""

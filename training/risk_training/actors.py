@@ -175,10 +175,10 @@ class Actors:
         joining = [*self.joining, *(self.sent or {}).get("joining", [])]
         needed = {*state["opponent"], *map(snapshot_name, [*state["league"]["steps"], *joining])} - bots
         if missing := needed - self.snapshots.keys():
-            raise ValueError(f"snapshots {shortened(sorted(missing))} have no weights")
+            raise ValueError(f"the checkpoint has no weights for the snapshots {shortened(sorted(missing))}")
 
     def results(self) -> dict[str, Any]:
-        """Return staleness of the latest rollouts, and metrics of games that ended since the last call."""
+        """Return the latest rollouts' staleness, and metrics of the games that ended since the last call."""
         metrics = game_metrics(self.rounds, self.won, self.config.league.bots)
         self.rounds, self.won = [], []
         return metrics | {"actors/staleness": self.staleness}
@@ -186,7 +186,7 @@ class Actors:
     _STATE = ("states", "snapshots", "joining", "sent")
 
     def state_dict(self) -> dict[str, Any]:
-        """Return games, snapshots and data of running rollouts, for a checkpoint between two updates."""
+        """Return the games, snapshots and running rollouts, for a checkpoint between two updates."""
         return {name: getattr(self, name) for name in self._STATE}
 
     def declared(self, network: Network) -> Declared:

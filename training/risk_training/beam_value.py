@@ -174,12 +174,11 @@ class Positions:
         wanted["features"] = np.dtype(np.float16), (count, columns)
         if {name: (values.dtype, values.shape) for name, values in arrays.items()} != wanted:
             raise ValueError(f"{path.name} does not have the arrays of positions with {columns} columns")
-        if count and (
-            arrays["games"].min() < 0 or not 0 <= arrays["seats"].min() <= arrays["seats"].max() < MAX_SEATS
-        ):
-            raise ValueError(
-                f"{path.name} must have game numbers of 0 or more, and seats from 0 to {MAX_SEATS - 1}"
-            )
+        games, seats = arrays["games"], arrays["seats"]
+        if count and (games.min() < 0 or not 0 <= seats.min() <= seats.max() < MAX_SEATS):
+            given = f"game numbers from {games.min()} and seats from {seats.min()} to {seats.max()}"
+            needed = f"must have game numbers of 0 or more, and seats from 0 to {MAX_SEATS - 1}"
+            raise ValueError(f"{path.name} has {given}; it {needed}")
         if not np.isfinite(arrays["features"]).all():
             raise ValueError(f"{path.name} has features that are not finite")
         return cls(**arrays)

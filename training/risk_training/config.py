@@ -104,7 +104,7 @@ def _check_setting(name: str, value: Any, allowed: Mapping[str, Any]) -> None:
 
 @dataclass(frozen=True)
 class EvaluationSettings(Settings):
-    """Settings of the evaluations, which are made at intervals, against fixed opponents.
+    """Settings of the periodic evaluations against fixed opponents.
 
     In each game, the trained agent plays one seat, and one opponent plays all other seats. The trained agent
     plays every seat equally often.
@@ -262,7 +262,7 @@ def _plain(value: Any) -> Any:
 
 
 def check_range(name: str, value: float, least: float, most: float) -> None:
-    """Raise ValueError unless the number is from `least` to `most`."""
+    """Raise ValueError unless `value` is from `least` to `most`; the error names the setting `name`."""
     if not least <= value <= most:
         raise ValueError(f"{name}={shortened(value)}: must be {_span(least, most)}")
 

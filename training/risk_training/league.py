@@ -37,8 +37,9 @@ class LeagueSettings(Settings):
 
     If the league has bots and snapshots, a draw gives a snapshot with probability `snapshot_share`, and a bot
     otherwise. With probability `latest_share`, a draw of a snapshot simply gives the latest snapshot. All
-    other draws, among the bots or among all snapshots, are weighted by `priority`. If w is the learner's
-    share of points against an opponent, the weight of the opponent is:
+    other draws, among the bots or among all snapshots, are weighted by `priority`, except for a share
+    `floor`, in which all opponents are equally likely. If w is the learner's share of points against an
+    opponent, the weight of the opponent is:
 
     * `"hard"`: (1 - w)^power, which prefers opponents that still beat the learner;
     * `"close"`: (w (1 - w))^power, which prefers opponents of about the learner's strength;
@@ -178,10 +179,10 @@ class League:
         return {"steps": ListOf(Whole(), 0, most), "standings": standings, "rng": GENERATOR}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Restore the result of `state_dict`. Raises ValueError for an inconsistent state."""
+        """Restore the state that `state_dict` returned. Raises ValueError for an inconsistent state."""
         self._steps = list(state["steps"])
         if any(later <= steps for steps, later in pairwise(self._steps)):
-            raise ValueError(f"league.steps={shortened(self._steps)}: must be in ascending order")
+            raise ValueError(f"league.steps={shortened(self._steps)}: must be strictly ascending")
         standings = {name: Standing(**values) for name, values in state["standings"].items()}
         if standings.keys() != set(self.names):
             raise ValueError(

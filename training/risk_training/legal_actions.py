@@ -1,6 +1,7 @@
 """The legal actions of many decisions in one list.
 
-About ten of 300 actions are legal, so a list takes less work than a row of all actions for each decision.
+On the classic map, about ten of 300 actions are legal. A list therefore takes less work than a row of all
+actions for each decision.
 """
 
 from __future__ import annotations
@@ -47,7 +48,7 @@ class LegalActions:
         return LegalActions(self.actions[places], counts, decisions)
 
     def find(self, actions: Tensor, num_actions: int) -> Tensor:
-        """Return the place int64 (k,) of each action among the legal actions of its decision, from 0."""
+        """Return the index, int64 (k,), of each action among the legal actions of its decision."""
         wanted = torch.arange(len(actions), device=actions.device) * num_actions + actions
         return torch.searchsorted(self.rows * num_actions + self.actions, wanted) - self.starts
 

@@ -126,8 +126,8 @@ class Trainer(TorchRun):
             return Actors(config, self.executor)
         if not isinstance(self.executor, InProcess):
             raise ValueError(
-                "--workers must be 1 for one actor without staleness, which plays in this process: remove "
-                "--workers, or use more actors with --set actors=N"
+                "actors=1, staleness=0: the games are played in this process, so --workers must be 1; remove "
+                "--workers, or set more actors with --set actors=N"
             )
         return SelfPlay(config, self.board, named=self.named)
 

@@ -32,7 +32,7 @@ class RiskVecEnv(VecEnv):
     `render_mode` is "rgb_array" or None.
 
     Game k of environment i has the seed `game_seed(seed, i, k)` (`risk_env.seeds`). If `seed` is None, the
-    operating system chooses a seed. `seed(s)` takes effect at the next `reset`, as usual in SB3.
+    operating system chooses a seed. `seed(s)` takes effect at the next `reset`, as in other SB3 environments.
 
     Observations are float32 (N, D), or a dict with `observation="structured"`. Masks are available through
     `env_method("action_masks")`. The arrays that `reset` and `step` return are never overwritten. If a game

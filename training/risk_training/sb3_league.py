@@ -269,7 +269,7 @@ class LeagueVecEnv(RiskVecEnv):
         }
 
     def load_state_dict(self, state: Mapping[str, Any], policy: Any) -> None:
-        """Restore the result of `state_dict`. Raises ValueError for an inconsistent state.
+        """Restore the state that `state_dict` returned. Raises ValueError for an inconsistent state.
 
         `policy` is the learner's policy. Snapshots are copies of this policy with other weights.
         """

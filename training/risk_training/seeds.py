@@ -29,7 +29,7 @@ class Point:
     steps: int
     rates: tuple[float, ...]  # (S,) win rate of each run
     rate: float  # interquartile mean of `rates`
-    # bounds of the 95 % confidence interval: over the runs, or with a single run over its evaluation games
+    # bounds of the 95 % confidence interval: over the runs or, with a single run, over its evaluation games
     low: float
     high: float
 

@@ -341,7 +341,7 @@ class SelfPlay:
             raise ValueError(f"opponents {shortened(sorted(strange))} are neither bots nor snapshots")
         by_snapshot = (self.arena.numbers[:, : self.rules.num_players] == len(self.bots)).any(1)
         if missing := {*self.opponent[by_snapshot], *self.league.snapshots} - self.playing.keys():
-            raise ValueError(f"snapshots {shortened(sorted(missing))} have no weights")
+            raise ValueError(f"the state has no weights for the snapshots {shortened(sorted(missing))}")
 
 
 class SnapshotSeats(Seated):

@@ -68,7 +68,7 @@ class Network(NamedWeights):
     def logits_and_values(
         self, territory_features: Tensor, board_features: Tensor, masks: Tensor
     ) -> tuple[Tensor, Tensor]:
-        """Return logits and values like `forward`, given features and masks bool (k, n)."""
+        """Return the logits and values of k decisions, given their features and masks, bool (k, n)."""
         legal = LegalActions.of(masks)
         legal_logits, values = self.legal_logits(territory_features, board_features, legal)
         logits = torch.full(masks.shape, ILLEGAL, device=masks.device)

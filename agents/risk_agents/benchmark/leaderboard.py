@@ -56,7 +56,7 @@ class LeaderboardEntry(NamedTuple):
 
     @property
     def mean(self) -> float | None:
-        """Mean score over all tracks without a limit on training.
+        """Mean score over all tracks that do not limit the training.
 
         None unless the file contains the newest version of each of these tracks.
         """

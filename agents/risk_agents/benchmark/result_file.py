@@ -234,7 +234,9 @@ def _header(lines: BinaryIO, path: str | Path) -> Header:
             raise ValueError(f"line too long: a header has at most {LONGEST_HEADER} bytes")
         facts = parse_json(line)
         if not isinstance(facts, dict) or facts.get("format") != FORMAT:
-            raise ValueError("not the header of a benchmark's result file")
+            raise ValueError(
+                f"not a benchmark's result file: the first line must be an object with `format` {FORMAT!r}"
+            )
         if facts.get("schema") != SCHEMA:
             raise ValueError(
                 f"schema is {shortened(facts.get('schema'))}; this version reads schema {SCHEMA}"
@@ -317,13 +319,15 @@ def _check_times(times: dict[str, Any]) -> None:
     if not is_date:
         raise ValueError(f"times: date is {shortened(times['date'])}, but must be YYYY-MM-DD")
     if not 0 <= times["seconds"] < 1e9:
-        raise ValueError(f"times: seconds is {shortened(times['seconds'])}, but must be from 0 to 1e9")
+        raise ValueError(
+            f"times: seconds is {shortened(times['seconds'])}, but must be at least 0 and below 1e9"
+        )
     paces = times["ms_a_turn"]
     for name, pace in paces.items():
         if len(paces) > MOST_TRACKS or not is_label(name) or type(pace) is not float or not 0 <= pace < 1e9:
             raise ValueError(
                 f"times: ms_a_turn contains {shortened(pace)} for {shortened(name)}; at most {MOST_TRACKS} "
-                "tracks are allowed, with floats from 0 to 1e9"
+                "tracks are allowed, with floats of at least 0 and below 1e9"
             )
 
 

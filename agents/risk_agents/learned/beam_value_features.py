@@ -207,7 +207,7 @@ def log_odds(chance):
 
 @kernel
 def count_owners(game, board, rules, seat, work):
-    """Write each owner's place (the seat is first) and troops due; clear the sums."""
+    """Write each owner's place (the seat is first) and troops due; clear the counts and sums."""
     P = int64(rules.num_players)
     for owner in range(P + 1):
         place = owner - seat if owner >= seat else owner - seat + P
@@ -320,7 +320,7 @@ def encode_game(game, board, rules, seat, moved, column, count, work):
 
 @inlined
 def is_heir(game, rules):
-    """Return True if a seat is eliminated in this imagined position.
+    """Return True if a capture of the search has eliminated a seat.
 
     The observing seat then holds the cards of the eliminated seat, but does not know them yet.
     """

@@ -34,7 +34,7 @@ class TrainedFile(ABC):
 
     @classmethod
     def load(cls, path: str | Path) -> Self:
-        """Load a file; raise ValueError if the file cannot be read, has another kind or is not valid."""
+        """Load a file; raise ValueError if the file cannot be read, is of another kind or is not valid."""
         weights, facts = _read(path)
         if kind_in(facts) != cls.KIND:
             raise ValueError(f"file {str(path)!r} contains a {kind_in(facts)}, but must contain a {cls.KIND}")

@@ -42,7 +42,7 @@ class Counts:
     turns: int = 0  # rounds in which the agent had a decision
     exchanges: int = 0  # answers of the model
     illegal: int = 0  # answers of the model that could not be played
-    fallbacks: int = 0  # turns that the fallback played, for any reason
+    fallbacks: int = 0  # number of times that the fallback played, for any reason
     tokens_in: int = 0
     tokens_out: int = 0
     money: float = 0.0  # cost, in the currency of the prices

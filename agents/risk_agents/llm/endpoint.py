@@ -175,9 +175,9 @@ def wait_of(retry_after: str) -> float:
 def plan_in(text: str) -> str:
     """Return the plan in an answer.
 
-    In a JSON object, the plan is the field `plan`. In other answers, the plan is the text in the last code
-    fence, or the whole text if it has no code fence. If this text contains `PLAN:`, the plan is only the part
-    after the last `PLAN:`.
+    In a JSON object with a string `plan`, the plan is this string. In any other answer, the plan is the text
+    in the last code fence, or the whole text if it has no code fence. If this text contains `PLAN:`, the plan
+    is only the part after the last `PLAN:`.
     """
     try:
         parsed = json.loads(text)

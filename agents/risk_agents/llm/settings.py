@@ -39,7 +39,7 @@ class Settings:
     patience: float = 300.0  # time limit per answer, including all retries and waits, in seconds
     retries: int = 4  # maximum number of retries after a failed request
     backoff: float = 1.0  # seconds before the first retry, without jitter; doubled for each further retry
-    attempts: int = 3  # maximum number of answers to one decision; then the fallback plays the turn
+    attempts: int = 3  # maximum number of answers to one decision; then the fallback plays
     game_tokens: int = 1_000_000  # maximum number of tokens of a game; then the fallback plays
     game_money: float = 10.0  # maximum cost of a game, if prices are set; then the fallback plays
     price_in: float = 0.0  # price of a million input tokens

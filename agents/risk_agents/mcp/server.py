@@ -103,7 +103,7 @@ def _add_looking(server: MCPServer, games: OpenGames) -> None:
     def report(token: str, style: str = "brief") -> str:
         """Return the situation and your decision in words.
 
-        style: "brief", or "full" with the map and the forms of actions.
+        style: "brief"; or "full", which adds the map and the syntax of actions.
         """
         return games.report(token, style)
 
@@ -133,12 +133,12 @@ def _add_looking(server: MCPServer, games: OpenGames) -> None:
 
     @_tool(server)
     def rules(preset: str = "classic", num_players: int | None = None, profile: str = BOOK) -> str:
-        """Return all options of a preset's rules, and the forms of actions."""
+        """Return all options of a preset's rules, and the syntax of actions."""
         return rules_text(preset, num_players, profile)
 
 
 def rules_text(preset: str, num_players: int | None = None, profile: str = BOOK) -> str:
-    """Return the options of a preset and the forms of actions."""
+    """Return the options of a preset, and the syntax of actions."""
     return "\n".join([json.dumps(Rules.preset(preset, num_players, profile=profile).to_dict()), *HELP])
 
 

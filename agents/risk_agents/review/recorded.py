@@ -62,7 +62,7 @@ class _Walk:
         self._actions, self._turns = game.actions, turns
 
     def events(self) -> Iterator[ChanceEvent]:
-        """Play the actions of the game, and yield the chance events of the turns in the list."""
+        """Play the actions of the game, add the turns to the list, and yield the chance events."""
         for action in self._actions:
             self._note(action)
             yield from self._act(action)
@@ -72,7 +72,7 @@ class _Walk:
     def _note(self, action: int) -> None:
         """Add a decision to the current turn. If the decision begins a turn, add the turn first.
 
-        Decisions in the set-up are not added, nor are decisions of seats whose turn it is not.
+        Decisions in the set-up, and decisions of other seats during the turn, are not added.
         """
         game = self._games[0]
         now = int(game["round_number"]), int(game["turn"])

@@ -99,7 +99,7 @@ class ReviewedTurn:
 
 @dataclass(frozen=True)
 class Mistake:
-    """A turn that cost the seat much, and a better plan for this turn."""
+    """A turn that cost the seat much of its win probability, and a better plan for this turn."""
 
     round: int
     seat: int
@@ -127,7 +127,7 @@ class Review:
 
 
 class Candidate(NamedTuple):
-    """A turn that may have cost the seat much: index, estimated loss, and index of the best plan."""
+    """A turn with a large estimated loss: index of the turn, loss, and index of the best plan."""
 
     number: int
     loss: float
@@ -245,8 +245,8 @@ class Reviewer:
     def _search(self, turn: RecordedTurn, budget: Budget, number: int) -> Candidate | None:
         """Compare a turn with all plans; return a candidate, or None if the seat made no decision.
 
-        The first samples are used to choose FINALISTS plans. The plan that is best in one half of the other
-        samples is compared with the played turn in the other half.
+        The first samples are used to choose FINALISTS plans. The remaining samples are split into two halves:
+        the best plan of each half is compared with the played turn in the opposite half.
         """
         if not turn.decisions:
             return None

@@ -48,7 +48,7 @@ from risk_env.core.types import MAX_SEATS, Phase
 
 WIDTH = 12  # number of positions kept at each depth
 DEPTH = 8  # maximum number of captures of a plan
-MOST_RANK = 7  # highest rank of a place to draft to
+MOST_RANK = 7  # highest rank of a territory to draft to
 HALF_DRAFTED = -1  # value of `memory[AT]` after half of the draft is placed
 # Weights of `search.evaluation` by number of players, from `research/tune_beam.py`. Other numbers of players
 # use WEIGHTS.
@@ -60,7 +60,7 @@ CAUTIOUS = MAX_SEATS + 1  # additional row with less weight on income, and more 
 WEIGHTS_FOR[CAUTIOUS, [INCOME, PROGRESS, EXPOSED]] = 1.2, 0.2, 1.6
 # Columns of the bot's memory
 DRAFT_WANTED = MOVE_WORDS  # number of troops for the territory that was just chosen in the draft
-RANK = DRAFT_WANTED + 1  # rank of the place to draft to: 0 for the best place, 1 for the second best, ...
+RANK = DRAFT_WANTED + 1  # rank of the territory to draft to: 0 for the best, 1 for the second best, ...
 WEIGHED = RANK + 1  # row of WEIGHTS_FOR, or 0 for the row of the number of players
 NARROW = WEIGHED + 1  # maximum number of positions kept at each depth, or 0 for the width of the tree
 GATHER = NARROW + 1  # number of the territory that gets all first troops, plus 1; 0 for `usual_action`
@@ -110,7 +110,7 @@ def choose_in(lane, games, boards, rules, randoms, memory, weights, work, tree):
 
 @inlined
 def is_gathered(game, board, memory):
-    """Return True if one place gets all first troops, and can take the next troop."""
+    """Return True if one territory gets all first troops, and can take the next troop."""
     return 0 < memory[GATHER] <= board.num_territories and has(game.legal, int64(memory[GATHER]) - 1)
 
 
@@ -155,9 +155,9 @@ def decide(game, memory, tree, evaluator):
 def draft(game, memory, tree, evaluator):
     """Return the territory to draft to, and write the number of troops into the memory.
 
-    All troops go to the place that allows the best turn, or half of the troops go there and half to another
-    place. The `memory[RANK]` best places are skipped, unless half of the draft is placed. If all legal
-    territories are inland, the first legal territory gets all troops.
+    All troops go to the territory that allows the best turn, or half of the troops go there and half to
+    another territory. The `memory[RANK]` best territories are skipped, unless half of the draft is placed. If
+    all legal territories are inland, the first legal territory gets all troops.
     """
     rank = 0 if memory[AT] == HALF_DRAFTED else min(int64(memory[RANK]), MOST_RANK)
     whole = search_drafts(game, rank, memory, tree, evaluator)
@@ -177,9 +177,9 @@ def draft(game, memory, tree, evaluator):
 
 @kernel
 def search_drafts(game, rank, memory, tree, evaluator):
-    """Plan a turn that drafts to the place of rank `rank` (0 is the best); return the value of the turn.
+    """Plan a turn that drafts to the territory of rank `rank` (0: the best); return the value of the turn.
 
-    If there are fewer places, the turn drafts to the worst place. The value is -1 if there is no place.
+    If there are fewer territories, the turn drafts to the worst one. Without a territory, the value is -1.
     """
     value = -1.0
     clear(tree.passed)
@@ -196,10 +196,11 @@ def search_drafts(game, rank, memory, tree, evaluator):
 
 @kernel
 def draft_roots(game, first, tree, evaluator):
-    """Add a root to the tree for each place to draft to, at most MOST_ROOTS; return the number of roots.
+    """Add a root to the tree for each territory to draft to, at most MOST_ROOTS; return the number of roots.
 
     Inland territories and territories in `tree.passed` are skipped. In a root, the whole draft is on the
-    root's place. If `first` is not NONE, half of the draft is on `first`, and the rest on the root's place.
+    root's territory. If `first` is not NONE, half of the draft is on `first`, and the rest on the root's
+    territory.
     """
     board, rules, seat, nodes = evaluator.board, evaluator.rules, evaluator.seat, tree.nodes
     count = 0
@@ -283,7 +284,7 @@ BOT = CompiledBot("beam", "3", choose, MEMORY)
 def other_turn(bot: CompiledBot, name: str, rank: int = 0, weighed: int = 0, width: int = 0) -> CompiledBot:
     """Return a variant of a beam (`BOT`, or a bot of `search.beam_value`) that plays other turns.
 
-    The variant drafts to the place of rank `rank`: 0 is the best place, 1 the second best. `weighed` is the
+    The variant drafts to the territory of rank `rank`: 0 is the best, 1 the second best. `weighed` is the
     variant's row of WEIGHTS_FOR; 0 stands for the row of the number of players. A beam with a learned value
     ignores `weighed`. The variant keeps at most `width` positions at each depth; 0 stands for the width of
     `bot`.

@@ -22,9 +22,10 @@ from risk_env.core.step import act
 from risk_env.core.types import Phase
 
 BEAM, BREAKER, HUNTER, GROWER, RAIDER, STOPPER = range(6)  # kinds of plans, by the bot that plays the turn
-# Columns of a plan: kind; rank and weights of a beam (`beam.other_turn`); place to draft to
+# Columns of a plan: kind; rank and weights of a beam (`beam.other_turn`); number of the border territory to
+# which the plan drafts, counted from 0
 KIND, RANK, WEIGHED, PLACE = range(4)
-ANYWHERE = -1  # value of PLACE if the bot chooses the place
+ANYWHERE = -1  # value of PLACE if the bot chooses the territories of its draft
 WIDTH = 1  # number of positions that a beam keeps at each depth
 MOST_PLACES = 12  # number of plans `breaker at N`
 BOLD = 3  # row of `beam.WEIGHTS_FOR` for a bold beam
@@ -134,9 +135,9 @@ def plan_action(plan, games, boards, rules, lane, randoms, memory, space):
 
 @kernel
 def drafted_action(plan, game, board, rules, seat):
-    """Return the draft action of a plan that drafts to one place, or NONE for other plans and phases.
+    """Return the draft action of a plan that drafts to one territory, or NONE for other plans and phases.
 
-    The result is also NONE if the place does not exist or is not legal.
+    The result is also NONE if there is no such territory, or if drafting to it is not legal.
     """
     if TABLE[plan, PLACE] != ANYWHERE:
         if game.phase == Phase.DRAFT:
@@ -161,7 +162,7 @@ def place_of(plan, game, board, seat):
 
 @kernel
 def is_possible(plan, game, board, seat):
-    """Return True if a plan can be chosen, which means that its place to draft to exists."""
+    """Return True if a plan can be chosen, which means that the territory to which it drafts exists."""
     return TABLE[plan, PLACE] == ANYWHERE or place_of(plan, game, board, seat) != NONE
 
 

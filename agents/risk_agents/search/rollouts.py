@@ -81,12 +81,12 @@ class Rollouts:
         """Return a seat's win probability for each plan and sample, float64 (plans, samples).
 
         `plans` are indices of plans. `samples`, records (samples,), are positions in a turn of the seat.
-        `rng` draws the random states of the bots, and the players with the probabilities `likely`, float64
-        (6, players) (default: equal probabilities). The judge evaluates a game when `turns` further turns of
-        the seat have begun: 0 means the end of the current turn, and TO_THE_END means the end of the game.
-        `memories` maps the index of each plan that has begun the turn to the memory of the plan, int32 (M,).
-        `drafts` maps the index of a plan to the plan's draft in this position. These drafts are repeated, and
-        the drafts of the other plans are added to `drafts`.
+        `rng` draws the random states of the bots, and the players. `likely`, float64 (6, players), contains
+        the probability of each player at each seat (default: equal probabilities). The judge evaluates a game
+        when `turns` further turns of the seat have begun. 0 means the end of the current turn, and TO_THE_END
+        means the end of the game. `memories` maps the index of each plan that has begun the turn to the
+        memory of the plan, int32 (M,). `drafts` maps the index of a plan to the plan's draft in this
+        position. These drafts are repeated, and the drafts of the other plans are added to `drafts`.
         """
         self._check(samples, plans=plans, turns=turns)
         drafts = {} if drafts is None else drafts
@@ -156,10 +156,10 @@ class Rollouts:
     ) -> npt.NDArray[np.float64]:
         """Return a seat's win probability for each number and sample, float64 (numbers, samples).
 
-        The first of the players plays the seat, once with each of `numbers` in the column `column` of the
-        player's memory. The game continues until the seat's first turn and `turns` further turns have begun.
-        The players of the other seats are drawn. Each of `numbers` is 0, or the number of a territory or
-        continent plus 1.
+        Each of `numbers` is 0, or the number of a territory or continent plus 1. The first of the players
+        plays the seat, once with each of `numbers` in the column `column` of the player's memory. The game
+        continues until the seat's first turn and `turns` further turns have begun. The players of the other
+        seats are drawn.
         """
         self._check(samples, column=column, numbers=numbers, seat=seat, turns=turns)
         seeds = rng.integers(2**63, size=len(samples)).astype(np.uint64)

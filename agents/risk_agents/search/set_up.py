@@ -1,4 +1,4 @@
-"""Choices of `strategist` during the set-up, by rollouts: favourite continent, and place of first troops.
+"""Choices of `strategist` during the set-up, by rollouts: favourite continent, and place of the first troops.
 
 Before every claim, `Claims` chooses the favourite continent, where the seat claims territories first. The
 best continent depends on the claims of the rivals, and on the rivals' play after the set-up.
@@ -116,7 +116,7 @@ class FirstTroops:
     def act(self, view: View) -> int | None:
         """Return the territory for the next troop, or None in phases other than DEPLOY.
 
-        The result is also None if no single place is the best choice, or if the place is not legal.
+        The result is also None if no single territory is the best choice, or if the choice is not legal.
         """
         if view.phase != Phase.DEPLOY:
             return None

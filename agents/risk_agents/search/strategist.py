@@ -8,10 +8,10 @@ often (`search.opponents`). Some turns later, a judge evaluates the position. Th
 the heuristic evaluation for games that the learned value does not know. In duels that `marshal` knows, the
 value of `marshal` evaluates the position at the end of the turn.
 
-Most plans are beams that draft to different places, or search with different weights. The other plans are
-scripted bots and `planner`. In most games, three of the plans keep sets of cards. Weak plans are dropped in
-stages (sequential halving, Karnin 2013). In each stage, all remaining plans are played in the same samples.
-Such rollouts of fixed policies are a policy improvement step (Tesauro and Galperin 1996).
+Most plans are beams that draft to different territories, or search with different weights. The other plans
+are scripted bots and `planner`. In most games, three of the plans keep sets of cards. Weak plans are dropped
+in stages (sequential halving, Karnin 2013). In each stage, all remaining plans are played in the same
+samples. Such rollouts of fixed policies are a policy improvement step (Tesauro and Galperin 1996).
 
 The agent compares plans again before some of its attacks, because battles may end differently than expected.
 The agent also chooses its claims and the place of its first troops by rollouts (`search.set_up`). Budgets
@@ -61,7 +61,7 @@ KEEPERS = (evolved.ONE, evolved.FIVE, GUARD)
 
 
 def _beams(name: str, weighed: int, ranks: int, width: int = NARROW) -> tuple[CompiledBot, ...]:
-    """Return `ranks` beams of a width, which draft to the best, the second best, ... place.
+    """Return `ranks` beams of a width, which draft to the best, the second best, ... territory.
 
     `name` is the beginning of the beams' names, and `weighed` is the beams' row of `beam.WEIGHTS_FOR`.
     """

@@ -240,7 +240,7 @@ def _add_files(parser: argparse.ArgumentParser) -> None:
     add(
         "--population",
         action="store_true",
-        help="also report Nash averaging, alpha-rank and cycles of the agents (needs the extra 'tournament')",
+        help="also report the Nash average, alpha-rank and cycles of agents (needs the extra 'tournament')",
     )
     add(
         "--report",

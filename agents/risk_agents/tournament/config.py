@@ -202,7 +202,5 @@ def _entrants(facts: list[Any]) -> tuple[Entrant, ...]:
             )
     labels = [agent["label"] for agent in facts]
     if not facts or len(set(labels)) < len(facts):
-        raise ValueError(
-            f"the configuration has the labels {brief(labels)}: must have one or more, all different"
-        )
+        raise ValueError(f"labels={brief(labels)}: must be one or more agents, each with a different label")
     return tuple(Entrant(**agent) for agent in facts)

@@ -186,7 +186,7 @@ class AgentServer:
             return {"id": number, "error": f"{type(error).__name__}: {error}{where}"}
 
     def load(self, rules: dict[str, Any], map: str) -> None:
-        """Load and compile the code that views need, so that agents do not lose time for compilation."""
+        """Load and compile the code that views need, so compilation costs the agents no thinking time."""
         self.rules, self.board = Rules.from_dict(rules), load_map(map)
         compile_games(self.rules, self.board)
         view = Match(self.rules, self.board, [None] * self.rules.num_players, seed=0).view()

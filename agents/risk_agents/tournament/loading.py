@@ -77,7 +77,7 @@ class Trial(NamedTuple):
 def entrants(agents: Sequence[NamedAgent], trial: Trial) -> tuple[Entrant, ...]:
     """Test every agent with the rules and the map of the games, and return the agents as entrants.
 
-    The test also compiles the code that the games need, so that agents do not lose time for compilation.
+    The test also compiles the code that the games need, so compilation costs the agents no thinking time.
     Raises ValueError if an agent fails, or if two agents have the same label.
     """
     compile_games(trial.rules, load_map(trial.map_source))

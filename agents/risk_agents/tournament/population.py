@@ -37,8 +37,8 @@ class Population:
     # (K,) share of games in which each agent finishes ahead of an agent drawn from `nash`
     skill: tuple[Estimate, ...]
     alpha_rank: tuple[Estimate, ...]  # (K,) share of time in which each agent is played
-    # Numbers of the agents of each cycle. Each agent finishes ahead of the next agent, and the last agent
-    # ahead of the first agent. The intervals of these three shares lie above 0.5.
+    # Indices of the agents of each cycle. Each agent finishes ahead of the next agent, and the last agent
+    # ahead of the first agent. In each of the three pairs, the interval of this share lies above 0.5.
     cycles: tuple[tuple[int, int, int], ...]
 
 

@@ -163,9 +163,9 @@ def _between(draws: Floats) -> Floats:
 
 
 def wilson(rate: Floats, number: Ints) -> Floats:
-    """Return Wilson's confidence interval of rates, float (..., 2); [0, 1] where `number` is 0.
+    """Return the Wilson score interval of each rate, float (..., 2).
 
-    `number` contains the number of observations of each rate.
+    `number` contains the number of observations of each rate. The interval is [0, 1] where `number` is 0.
     """
     n = np.maximum(number, 1)
     middle = (rate + _Z**2 / (2 * n)) / (1 + _Z**2 / n)

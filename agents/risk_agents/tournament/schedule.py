@@ -37,7 +37,7 @@ class Pairing(NamedTuple):
 
 
 Chunk = tuple[Pairing, ...]
-LineUp = tuple[int, ...]  # (P,) agent of each seat, in ascending order
+LineUp = tuple[int, ...]  # (P,) numbers of the agents, in ascending order
 
 
 def pairings(num_agents: int, num_players: int, games: int, seed: int) -> list[Pairing]:

@@ -179,7 +179,7 @@ def _play(game: Game, wish: dict[str, Any]) -> str:
 def _hidden(game: Game) -> dict[str, Any]:
     """Return the facts that seats hide from each other: hands and missions.
 
-    The analysis board shows these facts, because a person who analyses a position knows all its facts.
+    The analysis board shows these facts, because there are no opponents to hide them from.
     """
     hands = [hand_of(game.records, seat, game.tables) for seat in range(game.num_players)]
     missions = game.record["mission"][: game.num_players].tolist()

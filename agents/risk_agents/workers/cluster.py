@@ -463,7 +463,7 @@ class _Shared:
     number: int
 
     def value(self, shared: Sequence[Any]) -> Any:
-        """Return the argument, given the separate arguments `shared`."""
+        """Return the argument that this placeholder replaces; Ray sent the arguments `shared` separately."""
         return shared[self.number]
 
 
@@ -471,7 +471,7 @@ class _StateBefore:
     """Placeholder for the state in the previous piece's result, which is the last separate argument."""
 
     def value(self, shared: Sequence[Any]) -> Any:
-        """Return the state, given the separate arguments `shared`."""
+        """Return the state that this placeholder replaces; Ray sent the arguments `shared` separately."""
         return shared[-1][1]
 
 

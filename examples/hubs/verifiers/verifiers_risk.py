@@ -72,7 +72,7 @@ class RiskTask(vf.Task[RiskData, RiskState]):
         return trace.state.counts
 
     async def validate(self, runtime: vf.Runtime) -> bool:
-        """Return True if the game begins with the prompt, and ends for a player that ends every turn."""
+        """Return True if the first report is the prompt, and the answer "end", repeated, ends the game."""
         game, report = self.new_game()
         for _ in range(MOST_ANSWERS):
             _, _, terminated, truncated, _ = game.step("end")

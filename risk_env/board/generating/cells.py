@@ -56,7 +56,7 @@ def random_cells(count: int, numbers: RandomNumbers) -> Cells:
 
 
 def _spread(count: int, inner: tuple[int, int], numbers: RandomNumbers) -> list[Point]:
-    """Return random points in a rectangle that are far from each other (best-candidate algorithm)."""
+    """Return random points, far from each other, in a rectangle (best-candidate algorithm)."""
     placed = np.zeros((count, 2), np.int64)
     for place in range(count):
         drawn = np.array([[numbers.below(inner[0]), numbers.below(inner[1])] for _ in range(CANDIDATES)])

@@ -101,8 +101,8 @@ def _read_countries(lines: list[SectionLine], draft: MapDraft, report: Report) -
         names.add(name, line.place)
         what = f"{line.place}: territory {shortened(name)}"
         number = whole_number(words[2], f"{what}, continent", report)
-        if not 0 <= number <= len(draft.continents):
-            report.problem(f"{what}: no continent {number}; the file has {len(draft.continents)}")
+        if not 0 <= number <= (most := len(draft.continents)):
+            report.problem(f"{what}: no continent {number}; continents have numbers 1 to {most}")
             number = 0
         centre = point(words[3], words[4], what, report) if len(words) >= 5 else None
         draft.territories.append(DraftTerritory(name, number - 1, centre))
@@ -166,8 +166,9 @@ def _read_missions(lines: list[SectionLine], draft: MapDraft, report: Report) ->
 def _read_continents_mission(words: list[str], place: str, draft: MapDraft, report: Report) -> None:
     named = [whole_number(word, place, report) for word in words if word != ANY]
     numbers = list(dict.fromkeys(number - 1 for number in named if number))
-    if any(not 0 <= number < len(draft.continents) for number in numbers):
-        report.problem(f"{place}: no such continent; continents have numbers 1 to {len(draft.continents)}")
+    most = len(draft.continents)
+    if wrong := [number + 1 for number in numbers if not 0 <= number < most]:
+        report.problem(f"{place}: no continent {wrong[0]}; continents have numbers 1 to {most}")
     elif not numbers or words.count(ANY) > 1:
         report.decision(f"{place}: the mission is left out because the rules have no such mission")
     else:

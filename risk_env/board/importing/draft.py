@@ -127,9 +127,9 @@ class Report:
 
 
 def clean_name(text: str, what: str, report: Report) -> str:
-    """Return a name in NFC, with single spaces, without double quotes, and not a reserved word.
+    """Return a text as a valid name: in NFC, with single spaces, without double quotes, not reserved.
 
-    Changes other than NFC and white space are reported as a decision.
+    Replaced double quotes and a change of a reserved name are reported as a decision.
     """
     name = " ".join(composed(text).split())
     allowed = _allowed(name)
@@ -139,7 +139,7 @@ def clean_name(text: str, what: str, report: Report) -> str:
 
 
 def _allowed(name: str) -> str:
-    """Return the name with changes that avoid double quotes and reserved words."""
+    """Return a name without double quotes; append " 2" to a reserved name."""
     name = name.replace(QUOTE, "'")
     return f"{name} 2" if key_of(name) in RESERVED_NAMES else name
 
@@ -156,9 +156,9 @@ def whole_number(text: str, what: str, report: Report) -> int:
 
 
 def point(x: str, y: str, what: str, report: Report) -> tuple[float, float] | None:
-    """Return the coordinates of a point. If `x` or `y` does not match `_NUMBER`, report a problem.
+    """Return the coordinates of a point. If there are no such coordinates, report a problem and return None.
 
-    In this case, the result is None.
+    `x` and `y` must match `_NUMBER`.
     """
     if _NUMBER.fullmatch(x.strip()) and _NUMBER.fullmatch(y.strip()):
         return float(x), float(y)
@@ -168,7 +168,7 @@ def point(x: str, y: str, what: str, report: Report) -> tuple[float, float] | No
 
 
 class NameIndex:
-    """Index that maps names, in any spelling, to numbers. A name that is given twice is a problem."""
+    """Index that maps names, in any spelling, to numbers. Duplicate names are reported."""
 
     def __init__(self, what: str, report: Report) -> None:
         self.what, self.report = what, report

@@ -108,7 +108,8 @@ def _finish_continents(draft: MapDraft, report: Report) -> None:
         elif continent.bonus > MAX_BONUS:
             report.problem(f"{what} has the bonus {continent.bonus}: at most {MAX_BONUS} is allowed")
         if continent.colour is not None and not COLOUR.fullmatch(continent.colour):
-            report.decision(f"{what} has no colour of the form '#8fa3c7': the colour is automatic")
+            given = f"the colour {shortened(continent.colour)} is not of the form '#8fa3c7'"
+            report.decision(f"{what}: {given}; it becomes automatic")
             continent.colour = None
     kept = [number for number in range(len(draft.continents)) if sizes[number]]
     renumbered = {number: new for new, number in enumerate(kept)} | {-1: -1}
@@ -149,9 +150,9 @@ def _finish_borders(draft: MapDraft, report: Report) -> None:
 
 
 def _check_reach(names: list[str], draft: MapDraft, hint: str, report: Report) -> None:
-    """Report territories that the first territory does not reach.
+    """Report territories that no chain of borders from the first territory reaches.
 
-    Also report territories that do not reach the first territory.
+    Also report territories from which no chain of borders reaches the first territory.
     """
     first = shortened(names[0])
     not_reached, not_reaching = (

@@ -112,7 +112,7 @@ def _rows(values: Mapping[str, Any], kind: str, key: str, report: Report) -> Ite
 
 
 def _named(cells: list[Any], kind: str, place: str, report: Report) -> dict[str, Any]:
-    """Return the cells of a row, by column name. A surplus cell is a problem unless the cell is empty."""
+    """Return the cells of a row, by column name. Report a surplus cell unless the cell is empty."""
     names = KINDS[kind]
     if surplus := [cell for cell in cells[len(names) :] if cell != ""]:
         report.problem(
