@@ -408,10 +408,12 @@ def test_an_interrupted_benchmark_continues(tmp_path: Path, monkeypatch: pytest.
         main(["hunter", *out])
 
 
-def test_a_run_continues_only_with_the_same_file(tmp_path: Path) -> None:
-    agent, folder = tmp_path / "mine.py", tmp_path / "games"
+@pytest.mark.parametrize("spec", ["{}/mine.py:Bot", "{}/mine.npz", "{}/mine.onnx", "tactician:{}/mine.npz"])
+def test_a_run_continues_only_with_the_same_file(spec: str, tmp_path: Path) -> None:
+    folder = tmp_path / "games"
+    agent = next(tmp_path / name for name in ("mine.py", "mine.npz", "mine.onnx") if name in spec)
     agent.write_text("first")
-    run = playing.BenchmarkRun(NamedAgent(None, f"{agent}:Bot"), [], True, folder, None, "1", None)
+    run = playing.BenchmarkRun(NamedAgent(None, spec.format(tmp_path)), [], True, folder, None, "1", None)
     with playing.same_agent(run):
         pass
     assert not folder.exists()  # no game was begun
@@ -428,6 +430,19 @@ def test_a_run_continues_only_with_the_same_file(tmp_path: Path) -> None:
         agent.write_text("second")
     with pytest.raises(ValueError, match="has changed since the first game"), playing.same_agent(run):
         pass
+
+
+@pytest.mark.parametrize("spec", ["hunter", "cmd:mine.npz", "llm:mine.npz", "kept_out:mine.npz"])
+def test_an_agent_without_a_file_has_no_digest(
+    spec: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name in ("hunter", "mine.npz", spec):
+        (tmp_path / name).write_text("of something else")
+    run = playing.BenchmarkRun(NamedAgent(None, spec), [], True, tmp_path / "games", None, "1", None)
+    with playing.same_agent(run):
+        (run.folder / "duel-1-classic.sqlite").touch()
+    assert json.loads((run.folder / playing.AGENT_FILE).read_text())["sha256"] == ""
 
 
 def test_a_run_on_a_full_disk_can_be_continued(tmp_path: Path) -> None:
