@@ -516,6 +516,12 @@ def test_hazards_of_states_and_groups() -> None:
     assert all(low <= mean <= high for mean, low, high in (group["won"] for group in groups))
 
 
+def test_calibration_refuses_claims_of_two_players(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        calibration.main(["--field", "grower", "--players", "3", "2", "--setup", "claim"])
+    assert "--players 2 --setup claim: two players need --setup deal" in capsys.readouterr().err
+
+
 def test_calibration_counts_every_turn_of_every_seat() -> None:
     rules, value = Rules.preset("classic", 3, profile="fast"), EvenValue()
     games = calibration.Games(rules, load_map("tiny"), [grower.BOT, attacker.BOT])
