@@ -513,7 +513,7 @@ def test_the_record_of_the_shipped_agents_makes_the_page(
     monkeypatch.setattr(record, "RESULTS", results)
     monkeypatch.setattr(record, "AGENTS", [record.Measured("hunter", "a script", quick=True)])
     monkeypatch.setattr(record, "names", lambda: ("duel",))
-    record.main([str(tmp_path), "--verify", "--record"])
+    record.main([str(tmp_path), "--check", "--record"])
     (path,) = results.glob("*.json")
     facts = {"file": path.stem, **json.loads(path.read_text())}
     (entry,) = record.entries(facts, "replays")
@@ -563,7 +563,7 @@ def test_the_page_escapes_what_strangers_wrote_and_leaves_out_wrong_files(
     written(tmp_path / "b.jsonl", resigned(mine))
     written(tmp_path / "c.jsonl", changed(lines, CHANGES["seed"][0]))
     page = tmp_path / "page.html"
-    assert cli.main(["leaderboard", str(tmp_path), "--html", str(page), "--verify"]) == 0
+    assert cli.main(["leaderboard", str(tmp_path), "--html", str(page), "--check"]) == 0
     said = capsys.readouterr()
     assert "2 result files" in said.out and "c.jsonl, line 2: seed is 5" in said.err
     html = page.read_text()
