@@ -60,20 +60,22 @@ def main(argv: Sequence[str] | None = None) -> None:
         "--field", required=True, metavar="A,B,...", help="compiled bots, of which one is drawn for each seat"
     )
     add("--players", type=int, nargs="+", default=PLAYERS, help="numbers of players (default: 2 3 4 5 6)")
-    setups = "set-ups (default: deal claim); games of two players always use deal"
+    setups = "set-ups (default: deal claim); claim is left out for two players (RULES 6.4)"
     add("--setup", nargs="+", choices=SETUPS, default=SETUPS, help=setups)
     games = "number of games for each number of players and set-up (default: 2000)"
     add("--games", type=at_least_one, default=2000, help=games)
     add("--seed", type=int, default=39, help="seed of all games (default: 39)")
     add("--record", action="store_true", help="store the report in benchmarks/results")
     arguments = parser.parse_args(argv)
+    if 2 in arguments.players and "deal" not in arguments.setup:
+        parser.error("--players 2 --setup claim: two players need --setup deal (RULES 6.4)")
     field = split_agents(arguments.field, "--field")
     bots = [load_bot(spec) for spec in field]
     command = ["python", "-m", "benchmarks.calibration", *(sys.argv[1:] if argv is None else argv)]
     board, value = load_map("classic"), StateValueFile.load(FILE)
     record = heading(command, PACKAGES) | {"field": field, "games": arguments.games, "rows": []}
     for players in arguments.players:
-        for setup in arguments.setup if players > 2 else ["deal"]:
+        for setup in (setup for setup in arguments.setup if players > 2 or setup == "deal"):
             rules = Rules.preset("classic", players, setup=setup, profile=FAST)
             value.check(rules, board, "strategist")
             turns = played(Games(rules, board, bots), value, arguments.games, arguments.seed)

@@ -3,7 +3,7 @@
     python -m benchmarks.leaderboard results/ --record
 
 The command plays every agent of AGENTS whose result file is not yet in the folder, and prints the scores.
-With `--verify`, all games are played again and compared with the files. With `--record`, the headers of the
+With `--check`, all games are played again and compared with the files. With `--record`, the headers of the
 files are stored in `benchmarks/results`. For each agent and each track in SHOWN, a game that the agent won is
 stored too, if there is one. `make docs` makes the page docs/leaderboard.html from this record.
 """
@@ -73,7 +73,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     parser = documented_parser(__doc__)
     parser.add_argument("folder", type=Path, help="folder for the result files")
     parser.add_argument("--workers", default="1", help="number of worker processes (default: 1)")
-    parser.add_argument("--verify", action="store_true", help="play all games again, and compare the results")
+    parser.add_argument("--check", action="store_true", help="play all games again, and compare the results")
     parser.add_argument("--record", action="store_true", help="store the result in benchmarks/results")
     arguments = parser.parse_args(argv)
     command = ["python", "-m", "benchmarks.leaderboard", *(sys.argv[1:] if argv is None else argv)]
@@ -84,7 +84,7 @@ def main(argv: Sequence[str] | None = None) -> None:
             cli.main(_command(measured, arguments.folder, arguments.workers))
     paths = [arguments.folder / measured.file for measured in AGENTS]
     with open_executor(arguments.workers) as executor:
-        record["rows"] = [_row(path, executor if arguments.verify else None) for path in paths]
+        record["rows"] = [_row(path, executor if arguments.check else None) for path in paths]
     print(report(record))
     if arguments.record:
         path = keep(NAME, record, report(record), RESULTS)

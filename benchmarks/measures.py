@@ -2,8 +2,9 @@
 
 Each measure runs in a separate process. A measure is a generator of rows. Actions are uniformly random among
 the legal actions; for PufferLib, which has no masks, among all actions. The choice of the actions does not
-count in the time of a step. When a game ends, a new game begins. Each measure imports the library that it
-measures, because most of these libraries are not dependencies of risk_env.
+count in the time of a step. When a game ends, the step also begins a new game, and the time includes the
+beginning. Each measure imports the library that it measures, because most of these libraries are not
+dependencies of risk_env.
 """
 
 from __future__ import annotations
@@ -216,9 +217,6 @@ def aec_row(clock: Clock, make: Callable[[], Any], game: str, interface: str, me
     newest = [env.last()]
 
     def choose() -> int | None:
-        if not env.agents:
-            env.reset()
-            newest[0] = env.last()
         observation, _, terminated, truncated, _ = newest[0]
         return (
             None
@@ -228,8 +226,9 @@ def aec_row(clock: Clock, make: Callable[[], Any], game: str, interface: str, me
 
     def step(action: int | None) -> int:
         env.step(action)
-        if env.agents:
-            newest[0] = env.last()
+        if not env.agents:
+            env.reset()
+        newest[0] = env.last()
         return action is not None
 
     return clock.row(choose, step, game, interface, 1, measure=measure)

@@ -218,9 +218,8 @@ def explanation(record: dict[str, Any]) -> list[str]:
     """Return the lines that explain the numbers."""
     return [
         "The table shows decisions per second on one core, with random actions. The time includes masks,",
-        "rewards and ends of games, but not the choice of the actions. Except in the rows of `GameBatch`",
-        "without observation, the time also includes observations. In the rows of PettingZoo environments,",
-        "the time does not include the beginning of a new game.",
+        "rewards, ends of games and beginnings of new games, but not the choice of the actions. Except in",
+        "the rows of `GameBatch` without observation, the time also includes observations.",
         f"Each row shows the best and the median of {record['repeats']} windows of {record['seconds']:g} s,",
         f"from the best of {record['rounds']} rounds. Each round runs all measures once.",
     ]

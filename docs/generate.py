@@ -379,15 +379,16 @@ def baselines() -> str:
 
 # ------------------------------------------------------------------------------------------------ leaderboard
 
-LEADERBOARD = """<p>The first rows are the shipped agents. In a clone, <code>{command}</code> plays the games
-of these rows. Date: {date}. Machine: {processor}, {cores} cores, system load average {load} at the start.</p>
+LEADERBOARD = """<p>The first rows are the shipped agents. In a clone, <code>python -m benchmarks.leaderboard
+FOLDER --check</code> plays the games of these rows twice, and compares the results.
+Date: {date}. Machine: {processor}, {cores} cores, system load average {load} at the start.</p>
 <p><a href="benchmark/">About the tracks and the score</a></p>"""
 
 
 def leaderboard() -> str:
     """Return the leaderboard of the shipped agents, as HTML. `docs/site.py` writes the replays."""
     record = latest(shipped_agents.NAME)
-    facts = {"command": record["command"], "date": record["date"], **record["machine"]}
+    facts = {"date": record["date"], **record["machine"]}
     introduction = LEADERBOARD.format(**{name: for_html(str(fact)) for name, fact in facts.items()})
     return page_of(shipped_agents.entries(record, REPLAYS), introduction)
 

@@ -3,6 +3,7 @@
 import codecs
 import io
 import json
+import math
 import unicodedata
 import zipfile
 import zlib
@@ -109,15 +110,22 @@ def composed_values(value: Any) -> Any:
 def parse_json(text: str | bytes) -> Any:
     """Return the value of a JSON text.
 
-    Raises ValueError for any other text, for the words NaN, Infinity and -Infinity, and for more than
-    MOST_NESTING levels.
+    Raises ValueError for any other text, for the words NaN, Infinity and -Infinity, for numbers that are too
+    large for a float, and for more than MOST_NESTING levels.
     """
     try:
-        value = json.loads(text, parse_constant=_refuse_constant)
+        value = json.loads(text, parse_float=_finite, parse_constant=_refuse_constant)
     except RecursionError:
         raise _too_deep() from None
     _check_nesting(value)
     return value
+
+
+def _finite(digits: str) -> float:
+    number = float(digits)
+    if math.isinf(number):
+        raise ValueError(f"{shortened(digits)} is too large for a number")
+    return number
 
 
 def _refuse_constant(word: str) -> None:

@@ -20,7 +20,7 @@ from risk_env.board.maps import Board
 from risk_env.board.tables import Tables
 from risk_env.core import entry
 from risk_env.core.combat import ATTACKER, DEFENDER
-from risk_env.core.types import NUM_FACES, UNLIMITED, Phase
+from risk_env.core.types import MAX_DICE, NUM_FACES, UNLIMITED, Phase
 from risk_env.public import members
 from risk_env.splitmix64 import INCREMENT, WORD, unscrambled
 from risk_env.text.notation import card_text
@@ -52,6 +52,12 @@ class Outcome(NamedTuple):
         """Return the outcome in words."""
         if self.kind == "card":
             return "no card" if self.values[0] < 0 else f"card {card_text(self.values[0], board)}"
+        if self.kind == "roll" and len(self.values) == 2 * MAX_DICE:
+            attack, defence = (
+                " ".join(str(face) for face in faces if face)
+                for faces in (self.values[:MAX_DICE], self.values[MAX_DICE:])
+            )
+            return f"roll: {attack} against {defence}"
         words = {"roll": "losses", "blitz": "left", "die": "die"}[self.kind]
         return f"{self.kind}: {words} {', '.join(map(str, self.values))}"
 

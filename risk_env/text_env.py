@@ -63,10 +63,10 @@ class TextMatch(Match):
 class LearnerSettings:
     """Settings of a learner.
 
-    `reward` is "win", "placement" or "territories". "win" is 1 for the winner, and -1 / (P - 1) for the
-    others. If the game is truncated, "win" is 0 for a learner that was not eliminated. "placement" goes from
-    1 for the first place to -1 for the last place, in even steps. "territories" is "win", plus in each step
-    the change of the learner's share of the territories.
+    `reward` is "win", "placement" or "territories". "win" is 1 for the winner, -1 / (P - 1) for the others,
+    and 0 if the game is truncated while the learner is alive. "placement" is 0 in the same case. Otherwise,
+    "placement" goes from 1 for the first place to -1 for the last place, in even steps. "territories" is
+    "win", plus in each step the change of the learner's share of the territories.
     """
 
     style: str = "brief"  # style of the reports: "brief" or "full"
@@ -159,9 +159,9 @@ class TextEnv:
         self.seat = self._episode % self.rules.num_players if self._fixed_seat is None else self._fixed_seat
         self._match = self._new_match()
         self.plan, self.counts, self._wrong = self.match.plans[self.seat], Counts(), 0
-        self._share = self._share_now()
         if not self._is_done():
             self.match.play_on()
+        self._share = self._share_now()
         return not self._is_done()
 
     def close(self) -> None:
@@ -187,7 +187,7 @@ class TextEnv:
         problem = self._take(text)
         self.match.play_on()
         reward = self._reward() + (self.settings.illegal_reward if problem else 0.0)
-        is_over, truncated = self._is_done(), self.game.truncated
+        is_over, truncated = self._is_done(), self._is_truncated()
         return self._text(problem), reward, is_over and not truncated, truncated, self._info()
 
     def _take(self, text: str) -> str:
@@ -208,6 +208,10 @@ class TextEnv:
     def _is_done(self) -> bool:
         return self.game.is_over or not self.game.alive[self.seat]
 
+    def _is_truncated(self) -> bool:
+        """Return True if `max_rounds` ended the game of a learner who was still alive."""
+        return self.game.truncated and bool(self.game.alive[self.seat])
+
     def _text(self, problem: str = "") -> str:
         """Return the text that the learner reads."""
         refused = f"Not played: {problem}" if problem else ""
@@ -218,7 +222,7 @@ class TextEnv:
         share, before = self._share_now(), self._share
         self._share = share
         progress = share - before if self.settings.reward == "territories" else 0.0
-        if not self._is_done():
+        if not self._is_done() or self._is_truncated():
             return progress
         if self.settings.reward == "placement":
             place, players = int(self.game.placements()[self.seat]), self.rules.num_players

@@ -246,6 +246,20 @@ def test_a_position_is_analysed(browser: Any, tmp_path: Path, size: dict[str, in
         )
 
 
+@pytest.mark.usefixtures("no_estimates")
+def test_the_page_shows_the_stars_of_cards_in_games_with_stars(browser: Any, tmp_path: Path) -> None:
+    text = Game(Rules.preset("command_room", 3), "classic", seed=1).to_text()
+    with (
+        served(tmp_path) as (address, _lobby),
+        opened_page(browser, f"{address}/analysis", DESKTOP) as page,
+    ):
+        page.wait_for_selector("body[data-ready]")
+        assert page.evaluate("analysis.words.card(0)") == "Alaska (infantry)"
+        page.fill("#position", text)
+        page.click("#paste button")
+        page.wait_for_function("() => analysis.words.card(0) === 'Alaska (1 star)'")
+
+
 CENTRE = """t => { const [x, y] = analysis.map.centres[t];
     const point = new DOMPoint(x, y).matrixTransform(document.getElementById("board").getScreenCTM());
     return [point.x, point.y]; }"""

@@ -408,10 +408,12 @@ def test_an_interrupted_benchmark_continues(tmp_path: Path, monkeypatch: pytest.
         main(["hunter", *out])
 
 
-def test_a_run_continues_only_with_the_same_file(tmp_path: Path) -> None:
-    agent, folder = tmp_path / "mine.py", tmp_path / "games"
+@pytest.mark.parametrize("spec", ["{}/mine.py:Bot", "{}/mine.npz", "{}/mine.onnx", "tactician:{}/mine.npz"])
+def test_a_run_continues_only_with_the_same_file(spec: str, tmp_path: Path) -> None:
+    folder = tmp_path / "games"
+    agent = next(tmp_path / name for name in ("mine.py", "mine.npz", "mine.onnx") if name in spec)
     agent.write_text("first")
-    run = playing.BenchmarkRun(NamedAgent(None, f"{agent}:Bot"), [], True, folder, None, "1", None)
+    run = playing.BenchmarkRun(NamedAgent(None, spec.format(tmp_path)), [], True, folder, None, "1", None)
     with playing.same_agent(run):
         pass
     assert not folder.exists()  # no game was begun
@@ -428,6 +430,19 @@ def test_a_run_continues_only_with_the_same_file(tmp_path: Path) -> None:
         agent.write_text("second")
     with pytest.raises(ValueError, match="has changed since the first game"), playing.same_agent(run):
         pass
+
+
+@pytest.mark.parametrize("spec", ["hunter", "cmd:mine.npz", "llm:mine.npz", "kept_out:mine.npz"])
+def test_an_agent_without_a_file_has_no_digest(
+    spec: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name in ("hunter", "mine.npz", spec):
+        (tmp_path / name).write_text("of something else")
+    run = playing.BenchmarkRun(NamedAgent(None, spec), [], True, tmp_path / "games", None, "1", None)
+    with playing.same_agent(run):
+        (run.folder / "duel-1-classic.sqlite").touch()
+    assert json.loads((run.folder / playing.AGENT_FILE).read_text())["sha256"] == ""
 
 
 def test_a_run_on_a_full_disk_can_be_continued(tmp_path: Path) -> None:
@@ -498,7 +513,7 @@ def test_the_record_of_the_shipped_agents_makes_the_page(
     monkeypatch.setattr(record, "RESULTS", results)
     monkeypatch.setattr(record, "AGENTS", [record.Measured("hunter", "a script", quick=True)])
     monkeypatch.setattr(record, "names", lambda: ("duel",))
-    record.main([str(tmp_path), "--verify", "--record"])
+    record.main([str(tmp_path), "--check", "--record"])
     (path,) = results.glob("*.json")
     facts = {"file": path.stem, **json.loads(path.read_text())}
     (entry,) = record.entries(facts, "replays")
@@ -548,7 +563,7 @@ def test_the_page_escapes_what_strangers_wrote_and_leaves_out_wrong_files(
     written(tmp_path / "b.jsonl", resigned(mine))
     written(tmp_path / "c.jsonl", changed(lines, CHANGES["seed"][0]))
     page = tmp_path / "page.html"
-    assert cli.main(["leaderboard", str(tmp_path), "--html", str(page), "--verify"]) == 0
+    assert cli.main(["leaderboard", str(tmp_path), "--html", str(page), "--check"]) == 0
     said = capsys.readouterr()
     assert "2 result files" in said.out and "c.jsonl, line 2: seed is 5" in said.err
     html = page.read_text()

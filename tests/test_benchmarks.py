@@ -294,6 +294,30 @@ def test_only_the_step_is_timed() -> None:
     assert row["steps_per_second"] == row["median"] == 14
 
 
+def test_the_beginning_of_a_new_game_is_timed() -> None:
+    """A game has two decisions and the step of the dead agent. A step takes 1 s, a reset 5 s."""
+    hands = Hands()
+
+    class Env:
+        agents = ("a",)
+
+        def reset(self, seed: int | None = None) -> None:
+            hands.now += 5
+            self.agents, self.steps = ("a",), 0
+
+        def step(self, action: int | None) -> None:
+            assert (action is None) == (self.steps == 2)
+            hands.now += 1
+            self.steps += 1
+            self.agents = ("a",) if self.steps < 3 else ()
+
+        def last(self) -> tuple[Any, ...]:
+            return {"action_mask": np.array([0, 1])}, 0.0, self.steps == 2, False, {}
+
+    row = measures.aec_row(measures.Clock(79.5, 3, hands.read), Env, "none", "none", "none")
+    assert row["median"] == pytest.approx(20 / 80)  # 10 games of 2 decisions
+
+
 def test_a_run_shows_what_is_missing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     if find_spec("pufferlib"):
         pytest.skip("nothing is missing here")
@@ -514,6 +538,12 @@ def test_hazards_of_states_and_groups() -> None:
     groups = hazards.calibration(kept, seed=1)
     assert [(group["predicted"], group["won"][0]) for group in groups] == [(0.2, 0), (0.8, 1), (0.9, 0)]
     assert all(low <= mean <= high for mean, low, high in (group["won"] for group in groups))
+
+
+def test_calibration_refuses_claims_of_two_players(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        calibration.main(["--field", "grower", "--players", "3", "2", "--setup", "claim"])
+    assert "--players 2 --setup claim: two players need --setup deal" in capsys.readouterr().err
 
 
 def test_calibration_counts_every_turn_of_every_seat() -> None:

@@ -28,6 +28,7 @@ def test_what_is_no_regular_file_is_refused(tmp_path):
 
 def test_json_is_read():
     assert parse_json('{"a": [1, 2.5, null, "x"]}') == {"a": [1, 2.5, None, "x"]}
+    assert parse_json("[1.7976931348623157e308, -1e308, 1e-999]") == [1.7976931348623157e308, -1e308, 0.0]
     assert parse_json("[" * MOST_NESTING + "]" * MOST_NESTING)
 
 
@@ -38,6 +39,9 @@ def test_json_is_read():
         "{",
         "NaN",
         "[Infinity]",
+        "1e999",
+        '{"a": [-1e999]}',
+        "9" * 400 + ".0",
         "[" * 33 + "]" * 33,
         "[" * 10**6,
         '{"a":' * 40 + "1" + "}" * 40,

@@ -62,6 +62,8 @@ def test_a_roll_has_the_counts_of_the_rules(ash: int, cedar: int, dice: tuple[in
         (compared - lost, lost): count / counts.sum() for lost, count in enumerate(counts.tolist()) if count
     }
     assert {outcome.values: chance for outcome, chance in found.items()} == pytest.approx(expected)
+    lost = min(found, key=lambda outcome: outcome.values[0])
+    assert lost.text(load_map("tiny")) == f"roll: losses 0, {compared}"
 
 
 def test_every_combination_of_faces_is_rolled_by_the_core_as_often_as_counted() -> None:
@@ -115,11 +117,14 @@ def test_a_re_rolled_die_and_the_faces_before_a_decision_are_outcomes() -> None:
     game = Game.from_text(text)
     found = game.chance_outcomes(ATTACK)
     assert sum(chance for _, chance in found) == pytest.approx(1) and len(found) == 56 * 21
+    rolled = next(outcome for outcome, _ in found if outcome.values == (6, 4, 1, 0, 3, 2, 0, 0))
+    assert rolled.text(game.board) == "roll: 6 4 1 against 3 2"
     game.step(ATTACK, found[100][0])
     assert game.phase.name == "REROLL"
     again = int(game.legal_actions()[-1])
     faces = game.chance_outcomes(again)
     assert [outcome.values for outcome, _ in faces] == [(face,) for face in range(1, 7)]
+    assert faces[5][0].text(game.board) == "die: die 6"
     without, own = game.copy(), game.copy()
     without.step(again, [])  # the game's own dice decide
     own.step(again)

@@ -23,6 +23,7 @@ from risk_env.board.maps import load_map
 from risk_env.board.rules import PRESETS, Rules, presets
 from risk_env.core.types import Phase
 from risk_env.envs import gymnasium_env as gym_env
+from risk_env.envs import single_seat_vector
 from risk_env.envs.single_seat_vector import SingleSeatVector
 from risk_env.game import Game
 from risk_env.text.notation import IllegalAction
@@ -897,3 +898,33 @@ def test_bots_go_on_from_another_players_choice(bot: str) -> None:
     placed = lanes.batch.game(0)
     assert placed.seat == learner
     assert placed.record.decisions > game.record.decisions
+
+
+def test_games_without_a_decision_are_counted_in_each_lane(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each lane skips up to 3 games, one lane after another, and the limit is 3 games in a row."""
+    lanes = make_vec(5).lanes
+    lanes.reset(seed=1)
+    lanes._has_decided[:] = False
+    monkeypatch.setattr(single_seat_vector, "MOST_EMPTY", 3)
+    monkeypatch.setattr(lanes.arena, "resume", lambda stopped: None)
+    skipping = [np.array([lane]) for _ in range(3) for lane in range(5)]
+    monkeypatch.setattr(lanes.arena, "run", lambda _: iter(skipping))
+    begun = lanes.batch.episodes.copy()
+    for _ in range(2):
+        lanes._play_on(np.arange(5))
+    assert (lanes.batch.episodes - begun == 6).all()
+    monkeypatch.setattr(lanes.arena, "run", lambda _: iter([*skipping, np.array([2])]))
+    with pytest.raises(RuntimeError, match="the learner had no decision in 3 games in a row"):
+        lanes._play_on(np.arange(5))
+
+
+def test_a_position_without_a_decision_of_the_learner_is_skipped_up_to_a_limit(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(single_seat_vector, "MOST_EMPTY", 5)
+    game = Game(Rules.preset("classic", 3, profile="fast", setup="random"), "tiny", seed=3)
+    while game.alive.all():
+        game.step(int(np.random.default_rng(len(game.actions)).choice(game.legal_actions())))
+    envs = make_vec(2, num_players=3, max_rounds=None, seat=int(game.alive.argmin()))
+    with pytest.raises(RuntimeError, match="the learner had no decision in 5 games in a row"):
+        envs.reset(seed=1, options={"positions": [game.to_text()]})

@@ -352,6 +352,7 @@ def test_a_plan_is_found_in_an_answer(text: str, plan: str) -> None:
         ("attempts = true", "attempts=True: must be of type int"),
         ("timeout = 0.0", "timeout=0.0: must be above 0"),
         ("timeout = inf", "timeout=inf: must be above 0"),
+        ("temperature = 1e999", "temperature=inf: must be from 0"),
         ("patience = nan", "patience=nan: must be above 0"),
         (f"retries = {10**300}", "retries=1000.*: must be from 0"),
         ("base_url = 'file:///etc'", "base_url must begin with http"),

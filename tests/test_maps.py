@@ -2,8 +2,10 @@
 
 import pickle
 import re
+import time
 import tomllib
 from collections import Counter
+from contextlib import suppress
 from itertools import pairwise
 
 import pytest
@@ -653,6 +655,62 @@ def test_sizes():
 def test_refused_sizes(text, words):
     with pytest.raises(MapError, match=words):
         read_map(text)
+
+
+DOTTED = "a.b.c.d.e.f.g.h.i.j"  # nine dots
+ROWS = "[\n" + "[1, 1],\n" * (maps.MOST_HEADERS + 1) + "]\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        (f"{DOTTED} = 1", "more than eight dots"),
+        (f"[{DOTTED}]", "more than eight dots"),
+        (f"[[ {DOTTED.replace('.', ' . ')} ]]", "more than eight dots"),
+        (f"x = {{ {DOTTED} = 1 }}", "more than eight dots"),
+        ('"a b".' + "'c # d'." * 8 + '"e\\"f" = 1', "more than eight dots"),
+        ("x = 'a' # \"\n" + DOTTED + " = 1", "more than eight dots"),
+        ('x = """a" \\""" \'\'\' """""\n' + DOTTED + " = 1", "more than eight dots"),
+        ("[a]\n" * (maps.MOST_HEADERS + 1), "2001 table headers; at most 2000"),
+        (" \t[[a]] # of a\r\n" * (maps.MOST_HEADERS + 1), "2001 table headers; at most 2000"),
+        ("x = [[1],\n[2]]\n" + "[[a]]\n" * (maps.MOST_HEADERS + 1), "2001 table headers; at most 2000"),
+    ],
+)
+def test_texts_that_take_long_to_parse_are_refused(text, words):
+    with pytest.raises(MapError, match=words):
+        read_map(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"# see {DOTTED}.html\n",
+        f"about = \"see 'it' at {DOTTED}\"\n",
+        f"about = 'see \"it\" at {DOTTED}'\n",
+        f'about = """see\n{DOTTED} = 1\n[a]\n"""\n',
+        f"about = '''see ''\n{DOTTED} = 1\n'''\n",
+        "about = [1.5, 2.5, 3.5, 4.5, 5.5, 6.5, 7.5, 8.5, 9.5, 10.5]\n",
+        "a.b.c.d.e.f.g.h.i = 1\n",
+        f"rows = {ROWS}",
+        f"table = {{ rows = {ROWS[:-1]} }}\n",
+        "about = '''\n" + "[a]\n" * (maps.MOST_HEADERS + 1) + "'''\n",
+        "[a]\n" + "[[b]]\n" * (maps.MOST_HEADERS - 1),
+    ],
+)
+def test_ordinary_texts_are_read(text):
+    maps.check_parsing_time(text, maps.MOST_HEADERS, "text")
+    assert tomllib.loads(text) is not None
+
+
+@pytest.mark.parametrize(
+    "piece", ['"', "'", '"""', "'''", '\\"""', "\\", '"\\', "#", ".a", ". ", "[", "]\n", '"""\\']
+)
+def test_the_time_to_check_a_text_is_linear(piece):
+    begun = time.process_time()
+    for start in ("", '"""', "'''", "a"):
+        with suppress(MapError):
+            maps.check_parsing_time(start + piece * (maps.MOST_BYTES // len(piece)), 1, "text")
+    assert time.process_time() - begun < 5  # a time that grows with the square would take minutes
 
 
 # -------------------------------------------------------------------------------------------- names and files

@@ -186,3 +186,21 @@ def test_a_saved_notebook_shows_it(browser: Any, tmp_path: Path) -> None:
         inside.locator("body[data-ready]").wait_for()
         inside.get_by_role("button", name="Next step").click()
         assert json.loads(inside.locator("#count").inner_text().split(" / ")[0]) == 2
+
+
+@pytest.mark.parametrize(
+    ("preset", "words"),
+    [
+        ("world_domination", ["Alaska (infantry)", "wild card"]),
+        ("command_room", ["Alaska (1 star)", "Ontario (2 stars)"]),
+    ],
+)
+def test_cards_show_what_counts_in_the_game(
+    browser: Any, tmp_path: Path, preset: str, words: list[str]
+) -> None:
+    game = Game(Rules.preset(preset, 3), "classic", seed=1)
+    game.replay().save(tmp_path / "game.html")
+    cards = [game.board.territory(each.split(" (")[0]) if "(" in each else 42 for each in words]
+    with opened_page(browser, (tmp_path / "game.html").as_uri()) as page:
+        wait(page)
+        assert page.evaluate("cards => cards.map((card) => replay.words.card(card))", cards) == words

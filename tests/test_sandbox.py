@@ -6,6 +6,7 @@ import json
 import os
 import pwd
 import socket
+import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -193,6 +194,25 @@ def test_a_shown_program_is_shown_without_its_home(tmp_path: Path) -> None:
         (home / name).mkdir(parents=True)
     (home / "bin" / "bot").touch(mode=0o755)
     assert shown_to([str(home / "bin" / "bot")]) == [str(home / "bin"), str(home / "lib")] * 2
+
+
+WITHOUT_PRCTL = """
+import sys, types
+from risk_agents import confine
+sys.platform = "darwin"  # the C library of macOS has no prctl
+confine._libc = types.SimpleNamespace()
+sys.exit(confine.main(-1, ["echo", "played"]))
+"""
+
+
+def test_an_agent_starts_in_a_sandbox_on_macos(monkeypatch: pytest.MonkeyPatch) -> None:
+    done = subprocess.run([sys.executable, "-c", WITHOUT_PRCTL], capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stdout) == (0, "played\n"), done.stderr
+    monkeypatch.setattr(sys, "platform", "darwin")
+    limits = sandboxes._limits()
+    # macOS refuses limits below the current address space, which is larger than MEMORY
+    assert limits == {"RLIMIT_FSIZE": 64 << 20, "RLIMIT_NOFILE": 512, "RLIMIT_CORE": 0}
+    assert sandboxes._limits_in_words(limits) == "NO memory limit, 64 MiB per file, 512 open files"
 
 
 @pytest.mark.parametrize("machine", ["x86_64", "aarch64"])

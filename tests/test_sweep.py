@@ -110,6 +110,22 @@ def test_wrong_keys_are_found_before_the_first_trial(
     assert "league.floor=7.0: must be 0 to 1" in capsys.readouterr().err and not out.exists()
 
 
+@pytest.mark.parametrize(
+    ("keys", "changes"),
+    [
+        ("{gamma: {values: [0.9]}}", ["--set", "evaluation.opponents=[]"]),
+        ("{evaluation.opponents: {values: [[random], []]}}", []),
+    ],
+)
+def test_a_sweep_without_opponents_of_the_evaluation_is_refused(
+    keys: str, changes: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path, out = written(tmp_path, f"keys: {keys}"), tmp_path / "runs"
+    assert main([*SMALL, *changes, "--sweep", str(path), "--out", str(out)]) == 2
+    assert "evaluation.opponents=[]: name at least one opponent" in capsys.readouterr().err
+    assert not out.exists()
+
+
 @pytest.mark.long
 def test_the_runs_of_a_sweep_are_trained(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     pytest.importorskip("optuna")

@@ -71,18 +71,38 @@ def test_what_was_wrong_is_said_before_the_question() -> None:
     assert (reward, terminated, truncated, info["illegal"]) == (0.0, False, False, 1)
 
 
+ENDS = {  # by the end for the learner: the rewards "win" and "placement" (by place), terminated and truncated
+    "won": (1.0, {1: 1.0}, True, False),
+    "lost": (-0.5, {2: 0.0, 3: -1.0}, True, False),
+    "eliminated, and the game truncated later": (-0.5, {3: -1.0, 2: 0.0}, True, False),
+    "truncated": (0.0, {1: 0.0, 2: 0.0, 3: 0.0}, False, True),
+}
+
+
+def end_of(env: TextEnv) -> str:
+    if not env.game.truncated:
+        return "won" if env.game.winner == env.seat else "lost"
+    return "truncated" if env.game.alive[env.seat] else "eliminated, and the game truncated later"
+
+
 @pytest.mark.parametrize("reward", text_env.REWARDS)
-def test_rewards_at_the_end_are_those_of_the_game(reward: str) -> None:
-    for seed in range(6):
-        env = small(reward=reward)
-        total, info = episode(env, ["end"], seed)
+def test_rewards_and_flags_at_the_end_are_those_of_the_gymnasium_environment(reward: str) -> None:
+    reader, seen = example("report_reader"), set()
+    env = small(reward=reward, num_players=3, max_rounds=12)
+    for game in range(24):
+        text, _ = env.reset(game // 2)
+        total = float((env.game.owner == env.seat).mean()) if reward == "territories" else 0.0
+        terminated = truncated = False
+        while not (terminated or truncated):
+            text, gain, terminated, truncated, info = env.step(reader.answer(text) if game % 2 else "end")
+            total += gain
+        win, by_place, *flags = ENDS[end_of(env)]
+        seen.add(end_of(env))
         share = float((env.game.owner == env.seat).mean())
-        if reward == "placement":
-            assert total == (1.0 if info["placement"] == 1 else -1.0)
-        elif reward == "win":
-            assert total == float(env.game.returns()[env.seat])
-        else:
-            assert total - float(env.game.returns()[env.seat]) == pytest.approx(share - 0.5, abs=0.2)
+        wanted = {"win": win, "placement": by_place[info["placement"]], "territories": win + share}
+        assert total == pytest.approx(wanted[reward])
+        assert [terminated, truncated] == flags
+    assert seen == set(ENDS)
 
 
 def test_the_learner_takes_all_seats_in_turn_or_one() -> None:

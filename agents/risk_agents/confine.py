@@ -4,8 +4,8 @@
 
 USER is the numeric id of the user and the group of the command; -1 keeps the current user and group. The
 system calls in FORBIDDEN, and `clone` with new namespaces, fail with EPERM. `clone3` fails with ENOSYS.
-Agents do not need these calls, and sandbox escapes often use them. The filter exists only for the processors
-in _COLUMNS; on other processors the command runs without a filter.
+Agents do not need these calls, and sandbox escapes often use them. The filter exists only for Linux and the
+processors in _COLUMNS; on other systems and processors the command runs without a filter.
 """
 
 import ctypes
@@ -66,9 +66,10 @@ def main(user: int, command: list[str]) -> int:
     try:
         if user >= 0:
             _become(user)
-        _forbid_privileges()
-        if platform.machine() in _COLUMNS:
-            _install(program(platform.machine()))
+        if sys.platform == "linux":  # other systems have no `prctl`
+            _forbid_privileges()
+            if platform.machine() in _COLUMNS:
+                _install(program(platform.machine()))
         os.execvp(command[0], command)
     except OSError as error:
         print(f"{command[0]}: {error}", file=sys.stderr)

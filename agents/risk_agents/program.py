@@ -21,6 +21,7 @@ from typing import Any
 import risk_env
 from risk_agents import supervisor
 from risk_agents.sandbox import OPEN, Sandbox
+from risk_env.bounded_io import parse_json
 from risk_env.children import environment_of_programs
 from risk_env.streams import prepare_streams
 from risk_env.text.escape import for_terminal
@@ -35,7 +36,6 @@ _AT_ONCE = 1 << 16  # maximum size of one read, in bytes
 _MOST_READS = 64  # maximum number of reads from the pipe of a process that has ended
 
 _encode = json.JSONEncoder(separators=(",", ":"), check_circular=False).encode
-_decode = json.JSONDecoder().decode
 _brief = reprlib.Repr()
 _brief.maxstring = _brief.maxother = 80
 
@@ -122,8 +122,8 @@ class Program:
 
     def _read(self, line: bytes) -> dict[str, Any]:
         try:
-            reply = _decode(line.decode())
-        except (ValueError, RecursionError):
+            reply = parse_json(line.decode())
+        except ValueError:
             reply = None
         if not isinstance(reply, dict):
             raise self.fault("garbage", f"answers {line[:80]!r} instead of a JSON object")

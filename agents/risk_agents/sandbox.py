@@ -1,8 +1,8 @@
 """Sandboxes that restrict the processes of agents.
 
     sandbox(None)      OPEN: no restrictions
-    sandbox("yes")     limits of memory, processes and files; if possible, no access to the network or to the
-                       user's files
+    sandbox("yes")     limits of files and, on Linux, of memory and processes; if possible, no access to the
+                       network or to the user's files
     sandbox("strict")  as "yes", but SandboxError if bubblewrap does not work
 
 The limits are `resource` limits and, if possible, a control group that limits the total memory. If bubblewrap
@@ -157,14 +157,10 @@ def _problem(closed: Sandbox) -> str:
 
 def _limits() -> dict[str, Any]:
     """Return the limits that the supervisor sets for processes in a sandbox on this machine."""
-    memory = "RLIMIT_DATA" if sys.platform == "linux" else "RLIMIT_AS"
-    limits: dict[str, Any] = {
-        memory: MEMORY,
-        "RLIMIT_FSIZE": FILE_SIZE,
-        "RLIMIT_NOFILE": OPEN_FILES,
-        "RLIMIT_CORE": 0,
-    }
-    if sys.platform == "linux":  # Linux does not count the processes of root
+    limits: dict[str, Any] = {"RLIMIT_FSIZE": FILE_SIZE, "RLIMIT_NOFILE": OPEN_FILES, "RLIMIT_CORE": 0}
+    if sys.platform == "linux":  # macOS refuses memory limits below the address space that a process reserves
+        limits["RLIMIT_DATA"] = MEMORY
+        # Linux does not count the processes of root
         limits["RLIMIT_NPROC"] = _tasks_of(NOBODY if _is_root() else os.getuid()) + MORE_PROCESSES
         if group := supervisor.memory_group(MEMORY):
             limits |= {supervisor.GROUP: group, supervisor.GROUP_MEMORY: MEMORY}
@@ -175,7 +171,8 @@ def _limits_in_words(limits: dict[str, Any]) -> str:
     """Describe the limits in words."""
     has_group = supervisor.GROUP in limits
     extent = "per process and in total" if has_group else "per process (NOT enforced: a total limit)"
-    words = f"{MEMORY >> 30} GiB of memory {extent}, {FILE_SIZE >> 20} MiB per file, {OPEN_FILES} open files"
+    memory = f"{MEMORY >> 30} GiB of memory {extent}" if "RLIMIT_DATA" in limits else "NO memory limit"
+    words = f"{memory}, {FILE_SIZE >> 20} MiB per file, {OPEN_FILES} open files"
     return f"{words}, {MORE_PROCESSES} additional processes" if "RLIMIT_NPROC" in limits else words
 
 

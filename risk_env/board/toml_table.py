@@ -4,6 +4,7 @@ Every error names the file and the problem. Errors below the top level also name
 """
 
 import difflib
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -11,10 +12,36 @@ from risk_env.board.names import MAX_NAME, key_of, problem_of
 from risk_env.bounded_io import shortened
 
 _REQUIRED: Any = object()
+# A string, or a comment. A string without an end extends to the end of its line or of the text. The
+# quantifiers are possessive, so that the time for any text is proportional to its length.
+_STRING_OR_COMMENT = re.compile(
+    r'''"""(?:[^"\\]|\\.?|"(?!""))*+"{0,5}|"(?:[^"\\\n]|\\[^\n]?)*+"?|#[^\n]*'''
+    r"""|'{3}(?:[^']|'(?!''))*+'{0,5}|'[^'\n]*+'?""",
+    re.DOTALL,
+)
+# A key with more than eight dots, in a text with a letter in place of each string. The time to read a key
+# grows with the square of the number of dots.
+_LONG_KEY = re.compile(r"(?:\.[ \t]*[\w-]+[ \t]*){9}")
 
 
 class MapError(ValueError):
     """Error in a map or in the name of a map, or an unknown territory."""
+
+
+def check_parsing_time(text: str, most_headers: int, source: str) -> None:
+    """Raise MapError, which names the `source` of the text, for TOML that can take seconds to parse.
+
+    A text may have at most `most_headers` lines [table] and [[table]], and keys with at most eight dots.
+    """
+    bare = _STRING_OR_COMMENT.sub(lambda match: "" if match[0].startswith("#") else "s", text)
+    if _LONG_KEY.search(bare):
+        raise MapError(f"{source}: a key has more than eight dots; at most eight are allowed")
+    headers = depth = 0  # depth: number of open brackets at the beginning of the line
+    for line in bare.split("\n"):
+        headers += not depth and line.lstrip(" \t").startswith("[")
+        depth = max(0, depth + sum(map(line.count, "[{")) - sum(map(line.count, "]}")))
+    if headers > most_headers:
+        raise MapError(f"{source}: {headers} table headers; at most {most_headers} are allowed")
 
 
 class TomlTable:

@@ -30,7 +30,7 @@ from risk_env.start_positions import StartPositions, records_of
 
 ORDERS = ("clockwise", "shuffled", "drawn")
 ILLEGAL = ("raise", "random")
-MOST_EMPTY = 1000  # maximum number of games in a row in which no learner had a decision
+MOST_EMPTY = 1000  # maximum number of games in a row in which the learner of a lane had no decision
 _ORDER_SALT = np.uint64(0x5EA7)  # makes the random seating independent of the bots' random numbers
 _SPARE_BITS = np.uint64(11)  # number of bits of a word beyond the 53 bits of a float in [0, 1)
 _REPLACED = 2  # number of a random stream that no bot uses (`seeds.bot_seed`)
@@ -121,6 +121,7 @@ class SingleSeatVector:
         N = self.num_lanes
         self._all = self.batch._all
         self._has_decided = np.zeros(N, np.bool_)  # (N,) true if the learner has had a decision in this game
+        self._empty = np.zeros(N, np.int64)  # (N,) games in a row without a decision of the learner
         self._words = np.zeros((N, MAX_SEATS), np.uint64)
         self.seat = self.arena.stop_at_death  # (N,) the learner's seat
         self.seat[:] = 0
@@ -364,12 +365,13 @@ class SingleSeatVector:
         When a game ends meanwhile, the lane's next game begins. If `autoreset` is False, the lane stops
         instead, unless the learner had no decision in the game.
         """
-        empty = 0
+        self._empty[lanes] = 0
         for stopped in self.arena.run(lanes):
             over = self._over(stopped)
             decided = self._has_decided[over]
-            empty += not decided.all()
-            check_empty(empty)
+            if not decided.all():
+                self._empty[over[~decided]] += 1
+                check_empty(int(self._empty[over].max()))
             if decided.any():
                 self._write_end(over[decided])
             # a game without a decision of the learner does not count

@@ -44,10 +44,11 @@ def agent(name: str) -> str:
 
 
 _PROGRAMS = {
-    "garbage": "garbage stale no_object too_huge_number deep binary empty endless for_ever newer unnamed",
-    "illegal": (
-        "illegal plans-badly wrong_type boolean fraction nan huge_number deep_and_closed surrogate escapes"
+    "garbage": (
+        "garbage stale no_object nan overflows too_huge_number deep deep_and_closed binary empty endless "
+        "for_ever newer unnamed"
     ),
+    "illegal": "illegal plans-badly wrong_type boolean fraction huge_number surrogate escapes",
     "time": "half hangs ignores_signals leaves stops_supervisor deaf mute",
     "died": "half_and_exit closes dies dies_at_once aborts allocates leaves_a_daemon kills_supervisor exits",
     FINE: "good plans texts digits umlaut noisy clings",

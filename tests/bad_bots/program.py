@@ -105,6 +105,7 @@ HABITS = {  # the reaction to a message of type `act`
     "boolean": answer_with(action=True),
     "fraction": answer_with(action=0.5),
     "nan": answer_with(action=float("nan")),
+    "overflows": lambda question: say(f'{{"id": {question["id"]}, "action": 0, "value": 1e999}}'),
     "huge_number": answer_with(action=10**4000),
     "too_huge_number": lambda question: say(f'{{"id": {question["id"]}, "action": {"9" * 9000}}}'),
     "deep": only(lambda: say('{"id": 1, "action": ' + "[" * 100_000)),

@@ -123,7 +123,11 @@ def _train_sweep(arguments: argparse.Namespace, executor: WorkExecutor) -> None:
     """Train the trials of a sweep, or continue an earlier sweep, and print a line for each trial."""
     wanted = sweep.read_sweep(arguments.sweep)
     for values in wanted.extremes():  # raises now rather than in a later trial
-        _settings(_with(arguments, values=values))
+        if not _settings(_with(arguments, values=values))[1].evaluation.opponents:
+            raise ValueError(
+                f"--sweep {str(arguments.sweep)!r}: evaluation.opponents=[]: name at least one opponent, "
+                "because the result of a trial is a win rate"
+            )
     config = _settings(arguments)[1].to_dict() | {"runs": arguments.seeds or 1}
     folder = Path(arguments.out) if arguments.out else _fresh_folder(config_path(arguments.config))
 

@@ -244,7 +244,7 @@ def leaderboard(argv: Sequence[str]) -> None:
         "written into a folder beside the page",
     )
     parser.add_argument(
-        "--verify", action="store_true", help="play all games again, and leave out files with errors"
+        "--check", action="store_true", help="play all games again, and leave out files with errors"
     )
     add_options(parser)
     arguments = parser.parse_args(argv)
@@ -252,8 +252,8 @@ def leaderboard(argv: Sequence[str]) -> None:
     if not 0 <= arguments.max_replays <= MOST_REPLAYS:
         parser.error(f"--max-replays={arguments.max_replays}: must be from 0 to {MOST_REPLAYS}")
     page, files = Path(arguments.html), read_folder(arguments.folder)
-    verified, refused = _verified(files, arguments) if arguments.verify else ({}, [])
-    shown_on_page = list(verified) if arguments.verify else files
+    verified, refused = _verified(files, arguments) if arguments.check else ({}, [])
+    shown_on_page = list(verified) if arguments.check else files
     refused += write_page(page, shown_on_page, arguments.max_replays, verified)
     for path, problem in refused:
         print(for_terminal(f"left out: {path}: {problem}"), file=sys.stderr)

@@ -19,9 +19,8 @@ from rich.console import Console
 from risk_agents.agent_list import NamedAgent
 from risk_agents.benchmark.result_file import SUFFIX, TESTED, label_on
 from risk_agents.benchmark.tracks import Track
-from risk_agents.external import is_program
-from risk_agents.llm.agent import is_model
 from risk_agents.progress import games_bar
+from risk_agents.registry import file_of
 from risk_agents.tournament.config import Entrant, TournamentConfig
 from risk_agents.tournament.jobs import close_pools
 from risk_agents.tournament.loading import Trial, entrants, refusal
@@ -279,10 +278,8 @@ def _agent_facts(agent: Entrant, digest: str) -> dict[str, Any]:
 
 
 def _file_digest(spec: str) -> str:
-    """Return the SHA-256 of the agent's file, or "" if the agent is not a file."""
-    if is_program(spec) or is_model(spec):
-        return ""
-    path = Path(spec.rpartition(":")[0] if ".py:" in spec else spec)
+    """Return the SHA-256 of the agent's file (`file_of`), or "" if the agent has no file."""
+    path = Path(file_of(spec))
     return hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else ""
 
 

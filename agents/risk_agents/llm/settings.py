@@ -54,8 +54,8 @@ class Settings:
                 raise ValueError(
                     f"{name}={shortened(getattr(self, name))}: must be above 0 and at most {MOST:,}"
                 )
-        for name in ("retries", "backoff", "game_money", "price_in", "price_out"):
-            if not 0 <= getattr(self, name) <= MOST:
+        for name in ("temperature", "retries", "backoff", "game_money", "price_in", "price_out"):
+            if not 0 <= (getattr(self, name) or 0) <= MOST:
                 raise ValueError(f"{name}={shortened(getattr(self, name))}: must be from 0 to {MOST:,}")
         if not self.base_url.startswith(("http://", "https://")):
             # the message does not contain the value, which may contain a password

@@ -1,6 +1,5 @@
 """Columns of a tournament's file: their SQL types, and their allowed values."""
 
-import json
 import math
 import re
 from collections.abc import Callable
@@ -9,6 +8,7 @@ from typing import Any, NamedTuple
 from risk_agents.program import brief
 from risk_agents.tournament.config import TournamentConfig
 from risk_agents.tournament.results import FORFEIT, NOBODY, TRUNCATED, WON
+from risk_env.bounded_io import parse_json
 from risk_env.players import FAULTS
 
 MOST = (1 << 31) - 1  # largest whole number in the file
@@ -97,7 +97,7 @@ def checked(name: str, value: Any, config: TournamentConfig) -> Any:
     if name in OPTIONAL and value == "":
         return None
     if name in LISTS:
-        value = values = json.loads(value) if isinstance(value, str) else []
+        value = values = parse_json(value) if isinstance(value, str) else []
         if not isinstance(values, list) or len(values) != config.num_players:
             raise ValueError(f"{name} is {brief(value)}: must be a list of {config.num_players} values")
     is_right = all(column.is_right(each, config) for each in values)

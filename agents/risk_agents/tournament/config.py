@@ -22,6 +22,7 @@ from risk_agents.tournament.schedule import (
 )
 from risk_env.board.maps import Board, load_map
 from risk_env.board.rules import Rules
+from risk_env.bounded_io import parse_json
 from risk_env.text.escape import LABEL_LETTERS, for_terminal, is_label
 
 if TYPE_CHECKING:
@@ -136,7 +137,7 @@ class TournamentConfig:
 
         Raises ValueError if the schema is not SCHEMA, or if a value is missing or not allowed.
         """
-        facts = json.loads(line)
+        facts = parse_json(line)
         if not isinstance(facts, dict) or facts.get("schema") != SCHEMA:
             schema = facts.get("schema") if isinstance(facts, dict) else None
             raise ValueError(f"schema is {schema!r:.40}; this version reads tournaments of schema {SCHEMA}")

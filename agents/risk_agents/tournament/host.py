@@ -28,7 +28,7 @@ import numpy as np
 
 import risk_agents
 from risk_agents.program import Program, ProgramFault, brief, python_command, serve_lines
-from risk_agents.registry import is_in_file
+from risk_agents.registry import file_of, is_in_file
 from risk_agents.sandbox import OPEN, Sandbox, python_installation, shown_with
 from risk_env.agent import CompiledAgent, View, prepares
 from risk_env.board.maps import load_map
@@ -150,9 +150,9 @@ class Host:
 
 def _shown_to(spec: str, map_source: str) -> list[str]:
     """Return the paths that the process of an agent must be able to read in a sandbox."""
-    bot = spec.rpartition(":")[0] if is_in_file(spec) else ""
-    files = [name for name in (map_source, spec) if Path(name).is_file()]
-    return [*python_installation(), *files, *([shown_with(bot)] if bot else [])]
+    own = shown_with(file_of(spec)) if is_in_file(spec) else file_of(spec)
+    files = [map_source] if Path(map_source).is_file() else []
+    return [*python_installation(), *files, *([own] if own else [])]
 
 
 # ---------------------------------------------------------------------------------------- the agent's process

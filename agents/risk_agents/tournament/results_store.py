@@ -26,6 +26,7 @@ from risk_agents.tournament.columns import COLUMNS, LISTS, OPTIONAL, checked
 from risk_agents.tournament.config import TournamentConfig
 from risk_agents.tournament.model_notes import are_notes
 from risk_agents.tournament.results import GameResult
+from risk_env.bounded_io import parse_json
 from risk_env.whole_file import named
 
 LONGEST_VALUE = 1 << 26  # maximum size of a value, in bytes
@@ -95,7 +96,7 @@ class Store:
             rows = database.execute("SELECT setting, arguments FROM setting LIMIT 2").fetchall()
             if len(rows) != 1 or not all(isinstance(value, str) for value in rows[0]):
                 raise ValueError("the table 'setting' must have one row of two strings")
-            arguments = json.loads(rows[0][1])
+            arguments = parse_json(rows[0][1])
             if not isinstance(arguments, dict):
                 kind = type(arguments).__name__
                 raise ValueError(f"the arguments in the table 'setting' must be a JSON object, not {kind}")
@@ -145,7 +146,7 @@ class Store:
             return {}
         with _reading(self.path):
             rows = self._database.execute("SELECT game, notes FROM notes").fetchall()
-            return {game: _checked_notes(json.loads(notes), self.config) for game, notes in rows}
+            return {game: _checked_notes(parse_json(notes), self.config) for game, notes in rows}
 
     def finished(self) -> set[int]:
         """Return the numbers of the games in the file."""

@@ -141,9 +141,10 @@ def _started() -> dict[str, Any]:
 
 
 def _opened(game: Game) -> dict[str, Any]:
-    """Return a position for the board, with the map, the number of players and the parts of a turn."""
+    """Return a position for the board, with the map, the deck, the players and the parts of a turn."""
     parts = {name: part.words for name, part in PARTS.items()}
-    return {"map": map_data(game.board), "players": game.num_players, "parts": parts} | _shown(game)
+    facts = {"map": map_data(game.board), "deck": game.rules.deck}
+    return {**facts, "players": game.num_players, "parts": parts} | _shown(game)
 
 
 def _shown(game: Game) -> dict[str, Any]:

@@ -30,7 +30,7 @@ export class Replay {
     Object.assign(this, { facts, follows });
     this.shown = () => {}; // called with the frame that is shown, and the last frame
     this.history = new History(facts.start, facts.frames);
-    this.words = new Words(facts.map, facts.names, facts.seat);
+    this.words = new Words(facts.map, facts.names, facts.seat, facts.rules.deck);
     document.body.append(chipTextures(facts.map));
     this.board = new Board(byId("board"), facts.map, facts.names, (words) => write(byId("place"), words));
     this.zoom = new Zoom(byId("stage"), byId("board"), facts.map, byId("zoom"));

@@ -4,8 +4,9 @@
 const SILENT = ["action", "roll", "turn", "turn_end"];
 
 export class Words {
-  constructor(map, names, seat) {
-    Object.assign(this, { map, names, seat });
+  /** `deck` is the option of the rules, such as "star". */
+  constructor(map, names, seat, deck) {
+    Object.assign(this, { map, names, seat, deck });
   }
 
   name(seat) {
@@ -16,11 +17,11 @@ export class Words {
     return this.map.territories[territory];
   }
 
-  /** Return a card in words: the territory, and the symbol if the card has one. */
+  /** Return a card in words: the territory, and the stars or the symbol of the card. */
   card(card) {
     if (card === this.map.territories.length) return "wild card";
-    const symbol = this.map.symbols?.[card];
-    return symbol ? `${this.place(card)} (${symbol})` : this.place(card);
+    const sign = this.deck === "star" ? plural(this.map.stars[card], "star") : this.map.symbols?.[card];
+    return sign ? `${this.place(card)} (${sign})` : this.place(card);
   }
 
   cards(cards) {

@@ -80,9 +80,9 @@ class Analysis {
   }
 
   /** Set up the page for a map and names. The board is replaced only for another map or number of players. */
-  setUp({ map, parts }, names) {
+  setUp({ map, parts, deck }, names) {
     const isNew = map.name !== this.map?.name || names.length !== this.names.length;
-    Object.assign(this, { map, names, words: new Words(map, names, null) });
+    Object.assign(this, { map, names, words: new Words(map, names, null, deck) });
     if (isNew) this.setMap();
     this.board.names = names;
     this.players = new Players(byId("players"), map, this.words);
