@@ -1,4 +1,4 @@
-"""LLVM code for memory that threads share, and for prefetching.
+"""LLVM code for memory that threads share, for prefetching, and for arrays on the stack.
 
 Each public function returns an intrinsic. The atomic intrinsics take an array, int64 (rows, columns), and the
 row and the column of a number.
@@ -12,9 +12,11 @@ from llvmlite import ir
 from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
+from numba.np.arrayobj import populate_array
 
 _BYTES, _INT32, _INT64 = ir.IntType(8).as_pointer(), ir.IntType(32), ir.IntType(64)
 _TO_WRITE, _NEAREST, _DATA = 1, 3, 1  # arguments of `llvm.prefetch`
+_WORD_BYTES = 8
 # name of the LLVM function, and arguments of the function
 _PAUSE, _YIELD = ("llvm.x86.sse2.pause", ()), ("llvm.aarch64.hint", (1,))
 _PAUSES: dict[str, tuple[str, tuple[int, ...]]] = {
@@ -120,6 +122,31 @@ def prefetch() -> Any:
         return types.void(rows, types.int64, types.int64), code
 
     return fetch
+
+
+def stack_words() -> Any:
+    """Return the intrinsic with the argument (words).
+
+    The intrinsic returns an array of zeros, with the shape of the bitset `words`, on the stack. The array is
+    valid until the calling function returns.
+    """
+
+    @intrinsic
+    def new(_, words):
+        kind = types.Array(types.uint64, 1, "C")
+
+        def code(context, builder, signature, arguments):
+            given = context.make_array(signature.args[0])(context, builder, arguments[0])
+            count, size = builder.extract_value(given.shape, 0), _INT64(_WORD_BYTES)
+            data = builder.alloca(_INT64, size=count)
+            cgutils.memset(builder, data, builder.mul(count, size), 0)
+            array = context.make_array(kind)(context, builder)
+            populate_array(array, data, shape=[count], strides=[size], itemsize=size, meminfo=None)
+            return array._getvalue()
+
+        return kind(words), code
+
+    return new
 
 
 def _place(context, builder, signature, arguments):

@@ -15,7 +15,7 @@ TESTED = ("0.62", "0.63", "0.64", "0.65", "0.66", "0.67", "0.68")
 JIT_DISABLED = bool(numba.config.DISABLE_JIT)  # type: ignore[attr-defined]
 BOUNDS_CHECKED = bool(numba.config.BOUNDSCHECK)  # type: ignore[attr-defined]
 
-_CORE = ("risk_env.core.", "risk_env.engine.")
+_STRICT = ("risk_env.core.", "risk_env.engine.", "risk_agents.scripted.")
 
 
 def plain_reason(version: str, setting: str) -> str:
@@ -45,12 +45,12 @@ if PLAIN and not JIT_DISABLED:
     )
 
 
-def is_core(module: str) -> bool:
-    """Return True if a module belongs to the core or the engine.
+def is_strict(module: str) -> bool:
+    """Return True if a module belongs to the core, the engine or the scripted bots.
 
-    The kernels of these modules make no arrays and use no negative index.
+    The kernels of these modules make no arrays on the heap and use no negative index.
     """
-    return module.startswith(_CORE)
+    return module.startswith(_STRICT)
 
 
 @contextmanager

@@ -11,7 +11,7 @@ from numba.core.compiler import CompilerBase, DefaultPassBuilder
 from numba.core.compiler_machinery import AnalysisPass, register_pass
 from numba.core.typed_passes import AnnotateTypes, NativeLowering, NopythonRewrites
 
-from risk_env.compiler.mode import is_core, numba_setting
+from risk_env.compiler.mode import is_strict, numba_setting
 
 
 class _HelperLibrary(JITCodeLibrary):
@@ -50,16 +50,16 @@ class _Pass(AnalysisPass):
 
 @register_pass(mutates_CFG=False, analysis_only=False)
 class _PlainIndices(_Pass):
-    """Pass that treats array indices as unsigned before a function of the core is lowered.
+    """Pass that treats array indices as unsigned before a function of a strict module is lowered.
 
-    No index of the core is negative. Support for Python's negative indices takes three instructions per
-    index, a tenth of the time of a step. With bounds checks, a negative index is an error.
+    Strict modules (`mode.is_strict`) use no negative index. Support for Python's negative indices takes three
+    instructions per index, a tenth of the time of a step. With bounds checks, a negative index is an error.
     """
 
     _name = "risk_env_plain_indices"
 
     def run_pass(self, state: Any) -> bool:
-        if not is_core(state.func_id.modname):
+        if not is_strict(state.func_id.modname):
             return False
         for access, signature in list(state.calltypes.items()):
             is_item = isinstance(access, ir.SetItem) or getattr(access, "op", None) == "getitem"
@@ -145,7 +145,7 @@ class _Compiler(CompilerBase):
     def define_pipelines(self) -> list[Any]:
         """Return the passes in order."""
         passes = DefaultPassBuilder.define_nopython_pipeline(self.state)
-        if is_core(self.state.func_id.modname):  # the core has no expressions of whole arrays
+        if is_strict(self.state.func_id.modname):  # strict modules have no expressions of whole arrays
             passes.passes = [entry for entry in passes.passes if entry[0] is not NopythonRewrites]
         passes.add_pass_after(_PlainIndices, AnnotateTypes)
         for new, before in self.added:
@@ -189,7 +189,7 @@ def entry_options(module: str, vectorized: bool = False) -> dict[str, Any]:
 def _options(module: str) -> dict[str, Any]:
     """Return the options that helpers and entry points of a module share.
 
-    The core makes no arrays, so the code of the core does not count references. Each count would need an
-    atomic instruction.
+    Strict modules make no arrays on the heap, so their code does not count references. Each count would need
+    an atomic instruction.
     """
-    return {"no_cfunc_wrapper": True, "_nrt": not is_core(module)}
+    return {"no_cfunc_wrapper": True, "_nrt": not is_strict(module)}

@@ -8,7 +8,7 @@ in NumPy.
 import numpy as np
 from numpy import int64
 
-from risk_env.compiler import JIT_DISABLED, inlined
+from risk_env.compiler import JIT_DISABLED, in_memory, inlined
 
 ZERO = np.uint64(0)
 ONE = np.uint64(1)
@@ -44,6 +44,16 @@ def _plus(a, b):
 # uint64 arithmetic modulo 2**64. In interpreted code, plain NumPy arithmetic would warn about overflow.
 times = _wrapping_times if JIT_DISABLED else inlined(_times)
 plus = _wrapping_plus if JIT_DISABLED else inlined(_plus)
+
+
+@in_memory("stack_words")
+def new_set(words):
+    """Return an empty set with as many words as the set `words`.
+
+    In compiled code, the set is on the stack until the calling function returns. Do not call this function in
+    a loop.
+    """
+    return np.zeros(len(words), np.uint64)
 
 
 @inlined

@@ -7,7 +7,6 @@ rival, `breaker` stops after the first capture. The ideas come from threat-based
 the implementation is original.
 """
 
-import numpy as np
 from numpy import int64
 
 from risk_agents.scripted.board_sense import (
@@ -24,7 +23,7 @@ from risk_agents.scripted.grower import grow
 from risk_agents.scripted.hunter import hunt
 from risk_env.bots import CompiledBot
 from risk_env.compiler import entry_point, kernel
-from risk_env.core.bits import ONE, ZERO, has, lowest
+from risk_env.core.bits import ONE, ZERO, has, lowest, new_set
 from risk_env.core.draft import troops_due
 from risk_env.core.position import holds_continent, is_alive, total_troops, troops_on
 from risk_env.core.types import Phase
@@ -33,7 +32,7 @@ from risk_env.core.types import Phase
 @entry_point
 def choose(games, boards, rules, lanes, randoms, memory, actions):
     """Choose an action in each lane (see `risk_env.bots.CompiledBot`)."""
-    seen = np.zeros(games[0].strong.shape[0], np.uint64)
+    seen = new_set(games[0].strong)
     for k in range(len(lanes)):
         lane = lanes[k]
         seat = int64(games[lane].seat)

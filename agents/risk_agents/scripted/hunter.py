@@ -7,7 +7,6 @@ stack, with the whole draft, is expected to survive a route through territories 
 must be able to capture the rival's other territories.
 """
 
-import numpy as np
 from numpy import int64
 
 from risk_agents.scripted.board_sense import NONE, border_action, move_amount
@@ -16,7 +15,7 @@ from risk_agents.scripted.continents import own_stack_near, split_advance
 from risk_agents.scripted.grower import grow
 from risk_env.bots import CompiledBot
 from risk_env.compiler import entry_point, inlined, kernel
-from risk_env.core.bits import ONE, ZERO, add, clear, lowest, popcount
+from risk_env.core.bits import ONE, ZERO, add, clear, lowest, new_set, popcount
 from risk_env.core.cards import hand_size, set_troops_due
 from risk_env.core.movement import movable
 from risk_env.core.position import is_alive, room, total_troops, troops_on
@@ -26,6 +25,7 @@ CAUTION = 0.95  # expected loss of troops per defender when a hunt begins
 HUNGER = 0.2  # reduction of this expected loss during a hunt
 STAR_CARD = 2  # worth of a card of the star deck, in troops
 SPOILS = 8  # worth of having one rival fewer, in troops
+ROUNDING = 1e-6  # larger than the rounding error of an expected loss
 # Columns of the bot's memory
 PREY = 0  # hunted seat plus 1, or 0 without a hunt
 
@@ -33,7 +33,7 @@ PREY = 0  # hunted seat plus 1, or 0 without a hunt
 @entry_point
 def choose(games, boards, rules, lanes, randoms, memory, actions):
     """Choose an action in each lane (see `risk_env.bots.CompiledBot`)."""
-    seen = np.zeros(games[0].strong.shape[0], np.uint64)
+    seen = new_set(games[0].strong)
     for k in range(len(lanes)):
         lane = lanes[k]
         seat = int64(games[lane].seat)
@@ -65,13 +65,14 @@ def next_on_hunt(game, board, rules, seat, memory, extra, caution, seen):
     step is (NONE, NONE). The hunted seat is written into the memory.
     """
     best_source, best_target, most, prey = NONE, NONE, 0.0, 0
+    own = total_troops(game, seat) + extra
     for other in range(rules.num_players):
         if other == seat or not is_alive(game, other):
             continue
         cost = caution - HUNGER if memory[PREY] == other + 1 and extra == 0 else caution
         armies = total_troops(game, other)
         worth = worth_of(game, rules, other, armies)
-        if worth <= most or armies * cost > total_troops(game, seat) + extra:
+        if worth <= most or armies * cost > own:
             continue
         source, target = route_start(game, board, rules, seat, other, extra, cost, seen)
         if source != NONE:
@@ -97,6 +98,7 @@ def route_start(game, board, rules, seat, prey, extra, cost, seen):
     The best route leaves the most troops. If no route succeeds (`walk_route`), the result is (NONE, NONE).
     """
     best_source, best_target, most = NONE, NONE, 0.0
+    least = least_loss(game, board, seat, prey, cost)
     for w in range(len(game.strong)):
         sources = game.owned[seat, w]
         while sources != ZERO:
@@ -104,12 +106,31 @@ def route_start(game, board, rules, seat, prey, extra, cost, seen):
             sources &= sources - ONE
             strength = troops_on(game, source) - 1 + min(extra, room(game, rules, source))
             full = extra > 0 and room(game, rules, source) < 1
-            if full or strength < 2 or not touches(game, board, source, prey):
+            if full or strength < max(least, 2.0) or strength <= most:
+                continue
+            if not touches(game, board, source, prey):
                 continue
             first, left = walk_route(game, board, seat, prey, source, float(strength), cost, seen)
             if left > most:
                 best_source, best_target, most = source, first, left
     return best_source, best_target
+
+
+@kernel
+def least_loss(game, board, seat, prey, cost):
+    """Return a lower bound on the expected loss of a stack that walks a successful route.
+
+    Such a route leads through all territories of the prey that no stack of the seat can capture alone.
+    """
+    loss = -ROUNDING
+    for w in range(len(game.strong)):
+        word = game.owned[prey, w]
+        while word != ZERO:
+            territory = (w << 6) + lowest(word)
+            word &= word - ONE
+            if not can_take(game, board, seat, territory, NONE):
+                loss += 1.0 + cost * troops_on(game, territory)
+    return loss
 
 
 @inlined
@@ -170,9 +191,15 @@ def others_take_the_rest(game, board, seat, prey, source, seen):
         while word != ZERO:
             territory = (w << 6) + lowest(word)
             word &= word - ONE
-            if own_stack_near(game, board, seat, territory, source) < 1.5 * troops_on(game, territory) + 1.0:
+            if not can_take(game, board, seat, territory, source):
                 return False
     return True
+
+
+@kernel
+def can_take(game, board, seat, territory, but):
+    """Return True if a stack of the seat, other than the stack on `but`, can capture a territory alone."""
+    return own_stack_near(game, board, seat, territory, but) >= 1.5 * troops_on(game, territory) + 1.0
 
 
 @kernel

@@ -11,7 +11,6 @@ much stronger than the strongest rival (`rush`), or has only one rival.
 
 from typing import NamedTuple
 
-import numpy as np
 from numpy import int64
 
 from risk_agents.scripted.board_sense import (
@@ -40,7 +39,7 @@ from risk_agents.scripted.grudges import GRUDGE_WORDS, foe, note_losses
 from risk_agents.scripted.hunter import PREY, follow, next_on_hunt
 from risk_env.bots import CompiledBot
 from risk_env.compiler import entry_point, kernel
-from risk_env.core.bits import ONE, ZERO, has, lowest
+from risk_env.core.bits import ONE, ZERO, has, lowest, new_set
 from risk_env.core.cards import hand_size, num_picked, set_troops_due
 from risk_env.core.movement import movable
 from risk_env.core.position import holds_continent, total_troops, troops_on
@@ -49,6 +48,7 @@ from risk_env.core.types import Deck, Phase
 ENCLOSED = 1.5  # worth of a target whose neighbours all belong to the bot
 EXPECTED = 5  # assumed number of troops for a place that is chosen outside the draft
 UNGUARDED = -(1 << 30)  # result of `lack` for a territory without a guard
+UNKNOWN = -2  # in place of a continent that has not been computed yet
 
 
 class Style(NamedTuple):
@@ -108,7 +108,7 @@ def bot(name: str, version: str, style: Style) -> CompiledBot:
 @entry_point
 def choose(games, boards, rules, lanes, randoms, memory, actions):
     """Choose an action in each lane (see `risk_env.bots.CompiledBot`)."""
-    seen = np.zeros(games[0].strong.shape[0], np.uint64)
+    seen = new_set(games[0].strong)
     for k in range(len(lanes)):
         lane = lanes[k]
         seat = int64(games[lane].seat)
@@ -182,10 +182,10 @@ def lack(game, board, seat, style, territory):
 
 
 @kernel
-def aims(game, board, rules, seat, style):
-    """Return the easiest continent, the strongest rival and the foe of the grudges, or NONE for each."""
+def disliked(game, board, rules, seat, style):
+    """Return the strongest rival and the foe of the grudges, or NONE for each."""
     enemy = foe(game, rules, seat, style[GRUDGES:]) if style[REVENGE] > 0 else NONE
-    return easiest_continent(game, board, seat), strongest_rival(game, board, rules, seat), enemy
+    return strongest_rival(game, board, rules, seat), enemy
 
 
 @kernel
@@ -195,17 +195,30 @@ def place(game, board, rules, seat, style, troops):
     Guarded territories that lack 1 to `troops` troops come first. The best of these territories lacks the
     most troops. Without such a territory, the best territory has the highest `post_worth`.
     """
-    wanted, leader, enemy = aims(game, board, rules, seat, style)
-    best, most, lacking = NONE, -1e18, int64(0)
+    best = most_lacking(game, board, seat, style, troops)
+    if best != NONE:
+        return best
+    wanted = easiest_continent(game, board, seat)
+    leader, enemy = disliked(game, board, rules, seat, style)
+    most = -1e18
     territory = next_place(game, board, NONE)
     while territory != NONE:
+        worth = post_worth(game, board, rules, seat, style, territory, wanted, leader, enemy, troops)
+        if worth > most:
+            best, most = territory, worth
+        territory = next_place(game, board, territory)
+    return best
+
+
+@kernel
+def most_lacking(game, board, seat, style, troops):
+    """Return the legal territory that lacks the most troops, at least 1 and at most `troops`, or NONE."""
+    best, most = NONE, int64(0)
+    territory = next_place(game, board, NONE)
+    while style[GUARD] > 0 and territory != NONE:
         short = lack(game, board, seat, style, territory)
-        if lacking < short <= troops:
-            best, lacking = territory, short
-        if lacking == 0:
-            worth = post_worth(game, board, rules, seat, style, territory, wanted, leader, enemy, troops)
-            if worth > most:
-                best, most = territory, worth
+        if most < short <= troops:
+            best, most = territory, short
         territory = next_place(game, board, territory)
     return best
 
@@ -254,20 +267,22 @@ def target_worth(game, board, seat, style, target, wanted, leader, enemy):
 @kernel
 def best_attack(game, board, rules, seat, style):
     """Return the most valuable attack that the style allows, or DONE if no attack is worthwhile."""
-    wanted, leader, enemy = aims(game, board, rules, seat, style)
+    leader, enemy = disliked(game, board, rules, seat, style)
     own, theirs = 100 * total_troops(game, seat), total_troops(game, leader)
     rushes = num_rivals(game, rules, seat) == 1 or own > style[RUSH] * theirs
     least = 0.0 if rushes or not game.captured else style[LEAST] / 10.0
-    thin = game.captured and not rushes and own < style[THIN] * theirs
-    best, most = int64(rules.done), 0.0
+    best, most, wanted = int64(rules.done), 0.0, UNKNOWN
+    if game.captured and not rushes and own < style[THIN] * theirs:
+        return best
     action = next_attack(game, rules, NONE)
     while action != NONE:
         source, target = ends_of(board, rules, action)
-        worth = target_worth(game, board, seat, style, target, wanted, leader, enemy)
         needed = style[ODDS] * troops_on(game, target) / 100.0
-        if not thin and worth >= least and outnumbers(game, board, seat, source, target, needed):
+        if outnumbers(game, board, seat, source, target, needed):
+            wanted = easiest_continent(game, board, seat) if wanted == UNKNOWN else wanted
+            worth = target_worth(game, board, seat, style, target, wanted, leader, enemy)
             value = attack_value(game, worth, source, target)
-            if value > most:
+            if worth >= least and value > most:
                 best, most = action, value
         action = next_attack(game, rules, action)
     return best

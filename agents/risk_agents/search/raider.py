@@ -3,19 +3,19 @@
 `raider` is a plan of `strategist` and of `tactician`.
 """
 
-import numpy as np
 from numpy import int64
 
 from risk_agents.scripted.breaker import break_threats
 from risk_env.bots import CompiledBot
 from risk_env.compiler import entry_point, kernel
+from risk_env.core.bits import new_set
 from risk_env.core.types import Phase
 
 
 @entry_point
 def choose(games, boards, rules, lanes, randoms, memory, actions):
     """Choose an action in each lane (see `risk_env.bots.CompiledBot`)."""
-    seen = np.zeros(games[0].strong.shape[0], np.uint64)
+    seen = new_set(games[0].strong)
     for k in range(len(lanes)):
         lane = lanes[k]
         game = games[lane]
