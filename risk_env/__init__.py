@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from risk_env.text.notation import IllegalAction
     from risk_env.text.positions import PositionError
 
-__version__ = "0.2.0"  # the version is defined only here (docs/stability.md)
+__version__ = "1.0.0"  # the version is defined only here (docs/stability.md)
 
 # The module of each public name. A module is imported when one of its names is used for the first time.
 _HOMES = {
