@@ -1,5 +1,6 @@
 """ONNX models as agents: they play as the exported network, in batches, and bad models are refused."""
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -64,6 +65,32 @@ def test_a_network_plays_its_likeliest_legal_action_alone_and_in_batches(tmp_pat
     assert np.array_equal(found, np.where(masks > 0, logits, -np.inf).argmax(1))
     many, few = (play(TINY, BOARD, [policy, "grower"], 12, 3, lanes) for lanes in (12, 1))
     assert np.array_equal(many, few)
+
+
+@pytest.mark.parametrize("is_exported", [True, False])
+def test_evaluate_takes_rules_and_map_from_the_metadata_of_a_model(is_exported: bool, tmp_path: Path) -> None:
+    evaluate = pytest.importorskip("risk_training.evaluate")
+    made = model()
+    if is_exported:
+        helper.set_model_props(made, {"rules": json.dumps(TINY.to_dict()), "map": "tiny"})
+    path = str(saved(tmp_path / "net.onnx", made))
+    rules, board = evaluate.setting(path, evaluate._parser().parse_args([path]))
+    assert (rules, board.name.lower()) == (
+        (TINY, "tiny") if is_exported else (Rules.preset("classic", 3, profile="fast"), "classic")
+    )
+
+
+def test_evaluate_reads_the_value_of_a_tactician() -> None:
+    evaluate = pytest.importorskip("risk_training.evaluate")
+    arguments = evaluate._parser().parse_args([f"tactician:{judges.FILE}"])
+    assert evaluate.setting(f"tactician:{judges.FILE}", arguments)[0].num_players == 6
+
+
+def test_a_model_with_wrong_rules_in_its_metadata_is_refused(tmp_path: Path) -> None:
+    made = model()
+    helper.set_model_props(made, {"rules": "[1]"})
+    with pytest.raises(ValueError, match=r"net\.onnx.*rules in the metadata"):
+        _ = OnnxPolicy(saved(tmp_path / "net.onnx", made)).training_game
 
 
 def test_a_tournament_plays_models_in_lanes(tmp_path: Path) -> None:

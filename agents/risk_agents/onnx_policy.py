@@ -129,16 +129,28 @@ class OnnxPolicy(Policy):
                 raise ValueError(
                     f"agent={str(self.path)!r}: {name} has {size} columns, but the game needs {needed[name]}"
                 )
-        if "rules" in self._facts:
-            self._check_schema(rules, board)
+        if trained := self.training_game:
+            self._check_schema(trained, rules, board)
         _ = self._session
 
-    def _check_schema(self, rules: Rules, board: Board) -> None:
+    @property
+    def training_game(self) -> tuple[Rules, str] | None:
+        """Rules and map of the training games; None if the metadata does not contain them.
+
+        Raises ValueError if the metadata is not valid.
+        """
+        if "rules" not in self._facts:
+            return None
+        try:
+            return Rules.from_dict(parse_json(self._facts["rules"])), self._facts.get("map", "")
+        except UNREADABLE as error:
+            raise ValueError(f"agent={str(self.path)!r}: rules in the metadata: {error}") from error
+
+    def _check_schema(self, trained: tuple[Rules, str], rules: Rules, board: Board) -> None:
         """Raise ValueError unless the metadata of an exported model fits the game."""
         game = schema_of(rules, board)
-        trained = Rules.from_dict(parse_json(self._facts["rules"]))
-        source, digest, columns = (self._facts.get(name, "") for name in ("map", "map_digest", "columns"))
-        schema = Schema(source, digest, columns, game.num_actions, trained.to_dict())
+        digest, columns = (self._facts.get(name, "") for name in ("map_digest", "columns"))
+        schema = Schema(trained[1], digest, columns, game.num_actions, trained[0].to_dict())
         schema.check(game, str(self.path))
         if parse_json(self._facts.get("actions", "null")) != ActionSpace(rules, board).to_json():
             raise ValueError(

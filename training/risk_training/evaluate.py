@@ -20,7 +20,8 @@ from risk_agents.agent_list import NamedAgent, agent_list, labelled
 from risk_agents.learned.sb3_policy import read_facts
 from risk_agents.learned.schema import Schema
 from risk_agents.learned.trained import facts_of
-from risk_agents.registry import POLICY_FILES, SPECS, load
+from risk_agents.onnx_policy import SUFFIX, OnnxPolicy
+from risk_agents.registry import POLICY_FILES, SPECS, file_of, load
 from risk_agents.rules_arguments import MAP, add_rules_arguments, options_of, rules_of
 from risk_agents.workers import InProcess, WorkExecutor, add_options, in_order, open_executor
 from risk_env.arrays import Array
@@ -185,14 +186,27 @@ def setting(agent: str, arguments: argparse.Namespace) -> tuple[Rules, Board]:
 
     For a trained file, the defaults are the rules and the map in the file.
     """
-    wanted, schema = vars(arguments), None
-    if agent.endswith(POLICY_FILES):
-        facts = read_facts(Path(agent)) if agent.endswith(".zip") else facts_of(agent)
-        schema = Schema.from_dict(facts["schema"])
-    board = load_map(arguments.map or (schema.map_source if schema else MAP))
-    if schema and not any(wanted[name] for name in ("preset", "players", "expert", "profile")):
-        return schema.rules.replace(**options_of(wanted)), board
+    wanted, trained = vars(arguments), training_game(agent)
+    board = load_map(arguments.map or (trained[1] if trained else MAP))
+    if trained and not any(wanted[name] for name in ("preset", "players", "expert", "profile")):
+        return trained[0].replace(**options_of(wanted)), board
     return rules_of(wanted, FAST), board
+
+
+def training_game(agent: str) -> tuple[Rules, str] | None:
+    """Return the rules and the map in the trained file that `agent` names.
+
+    Returns None for other agents, and for ONNX models without this metadata. Raises ValueError if the file
+    cannot be read.
+    """
+    path = file_of(agent)
+    if path.endswith(SUFFIX):
+        return OnnxPolicy(path).training_game
+    if not path.endswith(POLICY_FILES):
+        return None
+    facts = read_facts(Path(path)) if path.endswith(".zip") else facts_of(path)
+    schema = Schema.from_dict(facts["schema"])
+    return schema.rules, schema.map_source
 
 
 def _scores(
