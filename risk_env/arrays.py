@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from risk_env.bounded_io import read_file, read_zip
+from risk_env.bounded_io import read_file, read_zip, shortened
 
 Array = npt.NDArray[Any]
 Floats = npt.NDArray[np.float64]
@@ -44,7 +44,8 @@ def _read_array(data: bytes, kinds: str) -> Array:
     size = len(data) - file.tell()
     if dtype.kind not in kinds or math.prod(shape) * dtype.itemsize != size:
         allowed = f"dtype.kind must be one of {list(kinds)}, and the array must have {size} bytes"
-        raise ValueError(f"an array of dtype {dtype} and shape {shape}: {allowed}")
+        given = f"an array of dtype {shortened(str(dtype))} and shape {shortened(shape)}"
+        raise ValueError(f"{given}: {allowed}")
     if dtype == np.bool_ and np.frombuffer(data, np.uint8, offset=file.tell()).max(initial=0) > 1:
         raise ValueError("a boolean array contains bytes other than 0 and 1")
     return (

@@ -110,8 +110,8 @@ def composed_values(value: Any) -> Any:
 def parse_json(text: str | bytes) -> Any:
     """Return the value of a JSON text.
 
-    Raises ValueError for any other text, for the words NaN, Infinity and -Infinity, for numbers that are too
-    large for a float, and for more than MOST_NESTING levels.
+    Raises ValueError for any other text, for the words NaN, Infinity and -Infinity, for numbers with a point
+    or an exponent that are too large for a float, and for more than MOST_NESTING levels.
     """
     try:
         value = json.loads(text, parse_float=_finite, parse_constant=_refuse_constant)
@@ -174,7 +174,9 @@ def read_zip(content: bytes, most: int, names: Collection[str] | None = None) ->
 def _read_entry(archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> bytes:
     if entry.compress_type not in _METHODS:
         method, allowed = entry.compress_type, "allowed: 0 (stored), 8 (deflated)"
-        raise ValueError(f"{entry.filename!r}: compression method {method} is not allowed; {allowed}")
+        raise ValueError(
+            f"{shortened(entry.filename)}: compression method {method} is not allowed; {allowed}"
+        )
     with archive.open(entry) as file:
         content = file.read(entry.file_size)  # expands no more bytes than this size
         file.read(1)  # the checksum is compared at the end

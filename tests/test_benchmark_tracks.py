@@ -432,12 +432,14 @@ def test_a_run_continues_only_with_the_same_file(spec: str, tmp_path: Path) -> N
         pass
 
 
-@pytest.mark.parametrize("spec", ["hunter", "cmd:mine.npz", "llm:mine.npz", "kept_out:mine.npz"])
+@pytest.mark.parametrize(
+    "spec", ["hunter", "cmd:mine.npz", "cmd:python a.py:Mine", "llm:mine.npz", "kept_out:mine.npz"]
+)
 def test_an_agent_without_a_file_has_no_digest(
     spec: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    for name in ("hunter", "mine.npz", spec):
+    for name in ("hunter", "mine.npz", "cmd:python a.py", spec):
         (tmp_path / name).write_text("of something else")
     run = playing.BenchmarkRun(NamedAgent(None, spec), [], True, tmp_path / "games", None, "1", None)
     with playing.same_agent(run):

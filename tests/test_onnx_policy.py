@@ -88,7 +88,7 @@ def test_evaluate_reads_the_value_of_a_tactician() -> None:
 
 def test_a_model_with_wrong_rules_in_its_metadata_is_refused(tmp_path: Path) -> None:
     made = model()
-    helper.set_model_props(made, {"rules": "[1]"})
+    helper.set_model_props(made, {"rules": "[1]", "map": "tiny"})
     with pytest.raises(ValueError, match=r"net\.onnx.*rules in the metadata"):
         _ = OnnxPolicy(saved(tmp_path / "net.onnx", made)).training_game
 

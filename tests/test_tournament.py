@@ -456,11 +456,11 @@ ALTERED = (  # statements that alter a file, and what is said of it
     ("UPDATE games SET winner = 2", "winner is 2"),
     ("UPDATE games SET places = '[1, 1]'", "places is .*: must be the places"),
     ("UPDATE games SET places = '[1]'", "must be a list of 2 values"),
-    ("UPDATE games SET places = '[1e999, 2]'", "places is"),
+    ("UPDATE games SET places = '[1e999, 2]'", "too large for a number"),
     ("UPDATE games SET agents = '[[], {}]'", "must be agents of this tournament"),
-    ("UPDATE games SET seconds = '[NaN, 1]'", "seconds is"),
+    ("UPDATE games SET seconds = '[NaN, 1]'", "NaN is not allowed"),
     ("UPDATE games SET turns = '[1, 99999999999999999999]'", "turns is"),
-    ("UPDATE games SET decisions = '" + "[" * 50_000 + "'", "cannot be read|can be read"),
+    ("UPDATE games SET decisions = '" + "[" * 50_000 + "'", "too many levels"),
     (
         "UPDATE games SET opening = '0123456789ABCDEF'",
         "opening is '0123456789ABCDEF': must be 16 hexadecimal digits",
@@ -474,15 +474,15 @@ ALTERED = (  # statements that alter a file, and what is said of it
     ("DELETE FROM setting", "must have one row of two strings"),
     ("UPDATE setting SET arguments = '[]'", "'setting' must be a JSON object"),
     ("UPDATE setting SET arguments = '{\"games\": 1e99}'", "games is 1e\\+99, but must be from 1"),
-    ("UPDATE setting SET setting = '" + "[" * 50_000 + "'", "recursion"),
+    ("UPDATE setting SET setting = '" + "[" * 50_000 + "'", "too many levels"),
     ("UPDATE setting SET setting = '{}'", "schema is None; this version reads tournaments of schema 1"),
     (
         "UPDATE setting SET setting = replace(setting, 'time_limit\": 10.0', 'time_limit\": Infinity')",
-        "time_limit=inf",
+        "Infinity is not allowed",
     ),
     (
         "UPDATE setting SET setting = replace(setting, 'seed\": 0', 'seed\": []')",
-        "has seed=[]: must be of type int",
+        r"has seed=\[\]: must be of type int",
     ),
     (
         "UPDATE setting SET setting = replace(setting, '\"compiled\": true', '\"compiled\": 7')",

@@ -135,14 +135,14 @@ class OnnxPolicy(Policy):
 
     @property
     def training_game(self) -> tuple[Rules, str] | None:
-        """Rules and map of the training games; None if the metadata does not contain them.
+        """Rules and map of the training games; None if the metadata does not contain both.
 
         Raises ValueError if the metadata is not valid.
         """
-        if "rules" not in self._facts:
+        if not {"rules", "map"} <= set(self._facts):
             return None
         try:
-            return Rules.from_dict(parse_json(self._facts["rules"])), self._facts.get("map", "")
+            return Rules.from_dict(parse_json(self._facts["rules"])), self._facts["map"]
         except UNREADABLE as error:
             raise ValueError(f"agent={str(self.path)!r}: rules in the metadata: {error}") from error
 

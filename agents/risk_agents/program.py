@@ -35,6 +35,8 @@ _QUOTED = 300  # maximum number of characters of standard error that a fault quo
 _AT_ONCE = 1 << 16  # maximum size of one read, in bytes
 _MOST_READS = 64  # maximum number of reads from the pipe of a process that has ended
 
+LONGEST_BRIEF = 400  # maximum length of an untrusted value in a message, in characters
+
 _encode = json.JSONEncoder(separators=(",", ":"), check_circular=False).encode
 _brief = reprlib.Repr()
 _brief.maxstring = _brief.maxother = 80
@@ -49,8 +51,9 @@ class ProgramFault(RuntimeError):
 
 
 def brief(value: Any) -> str:
-    """Format an untrusted value of any size or depth as a short text."""
-    return for_terminal(_brief.repr(value))
+    """Format an untrusted value of any size or depth as a text of at most LONGEST_BRIEF characters."""
+    text = for_terminal(_brief.repr(value))
+    return text if len(text) <= LONGEST_BRIEF else f"{text[: LONGEST_BRIEF - 3]}..."
 
 
 def check_limit(name: str, seconds: float) -> None:

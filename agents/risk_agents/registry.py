@@ -160,11 +160,12 @@ def is_in_file(spec: str) -> bool:
 
 def file_of(spec: str) -> str:
     """Return the path of the Python file or the trained file that a spec names, or "" for other specs."""
+    if spec.startswith((PROGRAM, MODEL, KEPT_OUT)):
+        return ""
     if is_in_file(spec):
         return spec.rpartition(":")[0]
     path = spec.removeprefix(TACTICIAN)
-    is_trained = path.endswith(POLICY_FILES) and not spec.startswith((PROGRAM, MODEL, KEPT_OUT))
-    return path if is_trained else ""
+    return path if path.endswith(POLICY_FILES) else ""
 
 
 def check_programs(path: str | Path, specs: Sequence[str], named: Sequence[str] = ()) -> None:

@@ -33,7 +33,7 @@ from risk_agents.exact.enumeration import (
 from risk_agents.exact.sweeps import Graph
 from risk_env.batch import GameBatch
 from risk_env.board.maps import Board, load_map
-from risk_env.board.rules import Rules
+from risk_env.board.rules import OPTIONS, Rules
 from risk_env.board.tables import tables
 from risk_env.core import entry
 from risk_env.core.combat import DEFENDER, MAX_ATTACK_DICE, MAX_DEFENCE_DICE
@@ -169,10 +169,8 @@ class StateGraph:
     def find(self, game: Game) -> int:
         """Return the number of a game's state; raise ValueError if the graph does not contain the state."""
         if game.rules != self.rules or game.board != self.board:
-            raise ValueError(
-                f"game: {game.rules!r} on map {game.board.name!r}, but the graph has {self.rules!r} on map "
-                f"{self.board.name!r}"
-            )
+            names = [name for name in OPTIONS if getattr(game.rules, name) != getattr(self.rules, name)]
+            raise ValueError(f"game: {', '.join(names or ['the map'])} must be the same as in the graph")
         state = int(self.find_all(game.records)[0])
         if state < 0 or game.is_over:
             raise ValueError(

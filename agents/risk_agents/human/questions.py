@@ -39,8 +39,8 @@ _QUESTIONS = {
     Phase.COMMANDER: "{dice} Once a turn you may turn a die to 6: which face? `done` turns none.",
     Phase.OCCUPY: "{target} is yours. How many more troops follow from {source}? At most {most}.",
     Phase.OBJECTIVE: (
-        "You have met Objectives. Which Objective do you take? It replaces the card of this turn; `done` "
-        "takes none."
+        "You have met Objectives. Which Objective do you take? Without Guaranteed Card, it replaces the card "
+        "of this turn; `done` takes none."
     ),
     Phase.AIRFIELD: "Where do you build the airfield?",
     Phase.FORTIFY_FROM: "From where do you move troops? `done` moves none.",

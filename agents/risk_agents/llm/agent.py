@@ -19,6 +19,7 @@ from risk_agents.llm.transcript import Transcript
 from risk_env.agent import Agent, View
 from risk_env.board.maps import Board
 from risk_env.board.rules import Rules
+from risk_env.bounded_io import shortened
 from risk_env.core.types import DRAFT_PHASES, FORTIFY_PHASES, SETUP_PHASES, Phase
 from risk_env.words.action_plan import ActionPlan
 from risk_env.words.last_turns import Armies, armies_of, report_since
@@ -62,7 +63,7 @@ def prompt(version: str, name: str) -> str:
     path = folder / version / f"{name}.txt"
     if not version.isalnum() or not path.is_file():
         versions = ", ".join(sorted(each.name for each in folder.iterdir()))
-        raise ValueError(f"prompts={version!r} has no prompt {name!r}; allowed versions: {versions}")
+        raise ValueError(f"prompts={shortened(version)} has no prompt {name!r}; allowed versions: {versions}")
     return path.read_text(encoding="utf-8").strip()
 
 

@@ -55,7 +55,8 @@ class Settings:
                     f"{name}={shortened(getattr(self, name))}: must be above 0 and at most {MOST:,}"
                 )
         for name in ("temperature", "retries", "backoff", "game_money", "price_in", "price_out"):
-            if not 0 <= (getattr(self, name) or 0) <= MOST:
+            value = getattr(self, name)
+            if not ((name == "temperature" and value is None) or 0 <= value <= MOST):
                 raise ValueError(f"{name}={shortened(getattr(self, name))}: must be from 0 to {MOST:,}")
         if not self.base_url.startswith(("http://", "https://")):
             # the message does not contain the value, which may contain a password

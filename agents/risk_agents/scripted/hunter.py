@@ -98,7 +98,8 @@ def route_start(game, board, rules, seat, prey, extra, cost, seen):
     The best route leaves the most troops. If no route succeeds (`walk_route`), the result is (NONE, NONE).
     """
     best_source, best_target, most = NONE, NONE, 0.0
-    least = least_loss(game, board, seat, prey, cost)
+    costs_troops = cost >= 0.0  # only then does every step of a route cost troops
+    least = least_loss(game, board, seat, prey, cost) if costs_troops else 0.0
     for w in range(len(game.strong)):
         sources = game.owned[seat, w]
         while sources != ZERO:
@@ -106,7 +107,7 @@ def route_start(game, board, rules, seat, prey, extra, cost, seen):
             sources &= sources - ONE
             strength = troops_on(game, source) - 1 + min(extra, room(game, rules, source))
             full = extra > 0 and room(game, rules, source) < 1
-            if full or strength < max(least, 2.0) or strength <= most:
+            if full or strength < 2 or (costs_troops and strength <= max(least, most)):
                 continue
             if not touches(game, board, source, prey):
                 continue
@@ -118,7 +119,7 @@ def route_start(game, board, rules, seat, prey, extra, cost, seen):
 
 @kernel
 def least_loss(game, board, seat, prey, cost):
-    """Return a lower bound on the expected loss of a stack that walks a successful route.
+    """Return a lower bound on the expected loss of a stack on a successful route; `cost` is at least 0.
 
     Such a route leads through all territories of the prey that no stack of the seat can capture alone.
     """

@@ -29,7 +29,7 @@ def largest_threat(game, board, rules, seat, territory, follow_up, work):
             word &= word - ONE
             owner = int64(game.owner[source])
             threat = 0.0
-            if owner < rules.num_players:
+            if 0 <= owner < rules.num_players:
                 threat = troops_on(game, source) - 1.0 + follow_up * work[DUE, owner]
             strongest = max(strongest, threat)
     if strongest < 0.0 and not is_inland(game, board, seat, territory):

@@ -1,4 +1,4 @@
-"""Population analysis of a tournament: Nash averaging, alpha-rank and cycles of the agents.
+"""Population analysis of a tournament: Nash average, alpha-rank and cycles of the agents.
 
 The module analyses a *game of pairs*: a meta-game in which each of two players names an agent. The payoff is
 the share of games in which the first agent finishes ahead of the second agent. In a two-player tournament

@@ -53,7 +53,7 @@ def note_on(game: Game) -> str:
         return f"Every capital that you control gives one more troop every turn.{keep}"
     if game.phase == Phase.OBJECTIVE:
         goal = f"{OBJECTIVES_TO_WIN} Objectives and your own capital win the game. " if wins else ""
-        return f"{goal}An Objective replaces the card of this turn."
+        return f"{goal}Without Guaranteed Card, an Objective replaces the card of this turn."
     return ""
 
 
