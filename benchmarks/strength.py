@@ -1,4 +1,4 @@
-"""Win rate of an agent against players drawn from a field, and the CPU time of the agent's turns.
+"""Win rate and mean place of an agent against players drawn from a field, and the CPU time of its turns.
 
     python -m benchmarks.strength strategist --players 6 --field breaker,hunter,beam,planner,grower
 
@@ -65,7 +65,7 @@ class Timed(Agent):
 
 
 def main(argv: Sequence[str] | None = None) -> None:
-    """Play the games; print the win rate, its 95 % confidence interval (Wilson) and the time of a turn."""
+    """Play the games; print the win rate with its 95 % interval (Wilson), mean place and time of a turn."""
     parser = documented_parser(__doc__)
     parser.add_argument("agent", help="agent to measure: a name, or any other spec")
     parser.add_argument(
@@ -88,6 +88,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     print(
         f"{arguments.agent}: {rate:.1f} % ({low:.1f} - {high:.1f}) of {result.games} games won, "
         f"even share {100 / rules.num_players:.0f} %; {100 * result.truncated:.1f} % truncated; "
+        f"mean place {result.mean_place:.2f}; "
         f"{1e3 * clock.seconds / clock.turns:.3g} ms of CPU time per turn"
     )
 
@@ -120,7 +121,9 @@ def win_rate_in_field(
     players = [player, *bots]
     results = play(rules, board, players, games, seed, lanes, line_ups=line_ups, deals=deals)
     won = int((results["winner"] == places).sum())
-    return WinRate(won, games, float(results["truncated"].mean()), float(results["rounds"].mean()))
+    own = results["placement"][np.arange(games), places]
+    truncated, rounds = float(results["truncated"].mean()), float(results["rounds"].mean())
+    return WinRate(won, games, truncated, rounds, mean_place=float(own.mean()))
 
 
 def drawn(size: int, count: int, chance: np.random.Generator) -> Any:

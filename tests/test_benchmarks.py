@@ -464,6 +464,7 @@ def test_an_agent_is_measured_at_every_seat_against_a_drawn_field(capsys: pytest
     assert (
         told.startswith("grower: ")
         and " of 9 games won, even share 33 %; " in told
+        and 1.0 <= float(told.partition("mean place ")[2].partition(";")[0]) < 2.0
         and "ms of CPU time per turn" in told
     )
     others = strength.drawn(5, 5, np.random.default_rng(0))

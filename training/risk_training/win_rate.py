@@ -31,6 +31,7 @@ class WinRate:
     truncated: float  # share of truncated games
     rounds: float = 0.0  # mean number of rounds
     by_seat: tuple[float, ...] = ()  # (P,): win rate by seat
+    mean_place: float = 0.0  # mean place of the player; the first place is 1 (RULES 11.2)
 
     @property
     def interval(self) -> tuple[float, float, float]:
