@@ -133,11 +133,16 @@ def _codes() -> str:
 
 COMMANDS = """# Command line
 
-Run a command with `risk-env COMMAND ...` or `python -m risk_env COMMAND ...`. The exit status is 0 for
-success, 2 for wrong input and for errors of files and connections, 130 after Ctrl-C, and 1 for other
-errors, such as a missing package or a closed output pipe. The servers (`serve`, `mcp --http`) exit with 0
-after Ctrl-C, and with 3 after an unexpected error at the start. `make docs` generates this page from the
-parsers of the commands.
+Run a command with `risk-env COMMAND ...` or `python -m risk_env COMMAND ...`. `make docs` generates this
+page from the parsers of the commands.
+
+| exit status | meaning |
+| --- | --- |
+| 0 | success; Ctrl-C in a server (`serve`, `mcp --http`) |
+| 1 | any other error, such as a missing package or a closed output pipe |
+| 2 | wrong input, file error or connection error |
+| 3 | unexpected error during the startup of a server |
+| 130 | Ctrl-C in any other command |
 """
 
 
