@@ -287,7 +287,7 @@ class _Report:
         return f"{self.who(seat)} {change:+d} troops" + (f", took {took}" if taken else "")
 
     def _losses(self, before: Armies) -> str:
-        """Return the reader's own territories that have fewer troops than before."""
+        """Return the words about the reader's territories that lost troops, or "" if there are none."""
         mine = self.seats_of.get(self.reader.seat, ())
         weaker = [
             t for t in mine if before.owner[t] == self.reader.seat and self.troops[t] < before.troops[t]
@@ -533,8 +533,12 @@ def _facts_of(text: str, board: Board) -> dict[str, Any]:
     """Return the facts of `read_report`. Raises LookupError or ValueError for any other text."""
     head, at_round, *lines = [*text.splitlines(), "", ""]
     heading, moment = _HEAD.match(head), _ROUND.match(at_round)
-    if not heading or not moment or int(heading[1]) != VERSION:
-        raise ValueError(f"the text begins with {shortened(head)}")
+    if not heading or int(heading[1]) != VERSION:
+        form = f"Risk report {VERSION}: ..., N players, ... You are PX."
+        raise ValueError(f"line 1 is {shortened(head)}, but must have the form {form!r}")
+    if not moment:
+        form = "Round N, turn of SEAT, question to SEAT: PHASE"
+        raise ValueError(f"line 2 is {shortened(at_round)}, but must begin with {form!r}")
     num_players, you = int(heading[2]), int(heading[3])
     seats = {f"P{seat}": seat for seat in range(num_players)} | {"you": you, NEUTRAL: num_players}
     seats |= {UNCLAIMED: FREE, NO_ONE: NOBODY}

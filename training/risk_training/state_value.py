@@ -182,7 +182,7 @@ class Config(StateNetworkSettings):
             except ValueError as error:
                 refused = error
         if not allowed:
-            raise ValueError(f"setups={self.setups!r}: {refused}")
+            raise ValueError(f"setups={self.setups!r}: not allowed with {players} players: {refused}")
         return allowed
 
     @property
@@ -435,7 +435,7 @@ class Trainer(TorchRun):
             judged_by(self.judge or self.policy(), LEARNER).check(self.rules, self.board)
 
     def policy(self) -> StateValueFile:
-        """Return the current network as a file of a state value."""
+        """Return the current network as a `StateValueFile`."""
         facts = made_by(self) | {"dangers": self.config.dangers}
         return StateValueFile(self.arrays(), schema_of(self.rules, self.board), facts)
 

@@ -116,8 +116,8 @@ class StateNetworkFile(TrainedFile):
         records = np.ascontiguousarray(records)
         if records.ndim != 1 or records.dtype != game_dtype(tables.sizes):
             raise ValueError(
-                f"records have shape {records.shape} and dtype {shortened(str(records.dtype))}: a "
-                "one-dimensional array of game records of this map's size class is needed"
+                f"records have shape {records.shape} and dtype {shortened(str(records.dtype))}: must be a "
+                "one-dimensional array of records of games on this map"
             )
         return records
 

@@ -206,8 +206,10 @@ class Rollouts:
             or not len(samples)
             or samples.dtype != batch.records.dtype
         ):
+            given = f"{samples.dtype} {samples.shape}" if isinstance(samples, np.ndarray) else samples
             raise ValueError(
-                "samples must be a one-dimensional array of at least one game record of this map's size class"
+                f"samples={shortened(given)}: must be a one-dimensional array of at least one record of a "
+                "game on this map"
             )
         allowed = {
             "plans": (plans, 0, max(self.num_plans, 1)),

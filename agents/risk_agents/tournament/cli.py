@@ -221,7 +221,8 @@ def _add_files(parser: argparse.ArgumentParser) -> None:
         nargs="?",
         const="",
         metavar="FILE",
-        help="continue the tournament in FILE (default: the newest tournament-*.sqlite), with its settings",
+        help="continue the tournament in FILE, with the settings in the file. Without FILE: the file of --out, "
+        "or else the newest tournament-*.sqlite",
     )
     add(
         "--save",
@@ -236,7 +237,7 @@ def _add_files(parser: argparse.ArgumentParser) -> None:
         help=f"games for --replays: {FORMS} (default: every:100)",
     )
     add("--csv", metavar="FILE", help="write a CSV file, one row per game")
-    add("--json", metavar="FILE", help="write the configuration and the summary as JSON")
+    add("--json", metavar="FILE", help="write the configuration and the summary to this file as JSON")
     add(
         "--population",
         action="store_true",
@@ -256,8 +257,8 @@ def _add_sandbox(parser: argparse.ArgumentParser) -> None:
         nargs="?",
         const=LEVELS[0],
         choices=LEVELS,
-        help="limit the network, memory and files of agents that are programs or Python files, as far as "
-        "this machine can; with strict, fail unless bubblewrap works (default: no limits)",
+        help="limit the network, memory and files of agents that are programs or Python files (default: no "
+        "limits). yes: as far as this machine allows; strict: fail unless bubblewrap works",
     )
 
 
