@@ -121,7 +121,8 @@ class PublicState:
             )
         if wrong := {"schema", *_NAMES} ^ set(facts):
             raise ValueError(
-                f"a public state has the fields {', '.join(_NAMES)}; missing or unknown: {shortened(sorted(wrong, key=str))}"
+                f"a public state has the fields {', '.join(_NAMES)}; missing or unknown: "
+                f"{shortened(sorted(wrong, key=str))}"
             )
         if facts["phase"] not in Phase.__members__:
             raise ValueError(

@@ -262,7 +262,7 @@ def _named(opponents: Any, num_players: int) -> list[Any]:
     named = list(opponents) if several else [opponents] * (num_players - 1)
     if len(named) != num_players - 1:
         raise ValueError(
-            f"opponents={shortened(opponents)}: {len(named)} opponents, but {num_players - 1} needed; give one "
-            "opponent for each other seat, or a single opponent for all other seats"
+            f"opponents={shortened(opponents)}: {len(named)} opponents, but {num_players - 1} needed; give "
+            "one opponent for each other seat, or a single opponent for all other seats"
         )
     return named

@@ -48,8 +48,8 @@ class RecordingSpec:
             raise ValueError("agents=(): name at least one agent")
         if self.labels and len(self.labels) != len(self.agents):
             raise ValueError(
-                f"labels={shortened(self.labels)}: {len(self.labels)} labels for {len(self.agents)} agents; give "
-                "one label for each agent, or no labels"
+                f"labels={shortened(self.labels)}: {len(self.labels)} labels for {len(self.agents)} agents; "
+                "give one label for each agent, or no labels"
             )
         for name in self.only:
             if name not in self.names:

@@ -108,7 +108,7 @@ class StateNetworkFile(TrainedFile):
     def checked_records(self, records: Array, tables: Tables) -> Array:
         """Return records as a contiguous array.
 
-        Raises ValueError for tables of another map, and for records of another size class.
+        Raises ValueError for tables of another map, and for an array with another shape or dtype.
         """
         if tables.space.board.digest != self.schema.map_digest:
             named = shortened(tables.space.board.source), shortened(self.schema.map_source)

@@ -221,8 +221,8 @@ def _add_files(parser: argparse.ArgumentParser) -> None:
         nargs="?",
         const="",
         metavar="FILE",
-        help="continue the tournament in FILE, with the settings in the file. Without FILE: the file of --out, "
-        "or else the newest tournament-*.sqlite",
+        help="continue the tournament in FILE, with the settings in the file. Without FILE: the file of "
+        "--out, or else the newest tournament-*.sqlite",
     )
     add(
         "--save",

@@ -19,8 +19,8 @@ Sections = dict[str, list[SectionLine]]
 def read_sections(text: str, file: str = "") -> Sections:
     """Return the lines of each section, by the section's name in lower case.
 
-    `file` is the file name at the start of each line's `place`, as in "x.map, line 3" (default: no name). Empty
-    lines and lines that begin with COMMENT are left out. Lines before the first header are in the section "".
+    `file` is the file name in the `place` of each line, as in "x.map, line 3" (default: no name). Empty lines
+    and lines that begin with COMMENT are left out. Lines before the first header are in the section "".
     """
     sections: Sections = {"": []}
     section = sections[""]
