@@ -254,7 +254,7 @@ def make(curriculum: str, **arguments: Any) -> TextEnv:
 
 
 def _named(opponents: Any, num_players: int) -> list[Any]:
-    """Return the opponent at each seat except the learner's.
+    """Return the opponents, one for each seat except the seat of the learner.
 
     Raises ValueError for a wrong number of opponents.
     """

@@ -45,7 +45,7 @@ _star_troops = getattr(star_troops, "py_func", star_troops)
 
 
 class Style(NamedTuple):
-    """The length of a report."""
+    """Length and content of a report."""
 
     attacks: int  # maximum number of attacks with odds, the likeliest first
     threats: int  # maximum number of the reader's territories under threat
@@ -275,7 +275,7 @@ class _Report:
         return [f"Since your last turn: {'; '.join(filter(None, told)) or 'nothing changed'}"]
 
     def _deeds(self, seat: int, before: Armies) -> str:
-        """Return the territories that a seat has taken and the change in its troops, or its elimination."""
+        """Return the words about a seat's captures and change in troops, or about its elimination."""
         taken = [t for t, owner in enumerate(self.owner) if owner == seat != before.owner[t]]
         if not self.state.alive[seat]:
             return f"{self.who(seat)} was eliminated" if before.alive[seat] else ""

@@ -241,7 +241,7 @@ def write_codes(games, boards, rules, lanes, columns, dangers, codes):
 
 @kernel
 def write_decided(game, rules, chances):
-    """Write the win probabilities and return True if the game is over; otherwise write 0, return False.
+    """Write the win probabilities and return True if the game is over. Otherwise, write 0 and return False.
 
     The winner gets 1. Without a winner, the living seats get equal shares.
     """

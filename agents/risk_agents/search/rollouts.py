@@ -197,7 +197,7 @@ class Rollouts:
     ) -> None:
         """Raise ValueError if an argument is not allowed.
 
-        `samples` must be records of this map's size class.
+        `samples` must be records of games on this map.
         """
         batch = self._batch
         if (

@@ -104,8 +104,6 @@ def _recorded(lobby: Lobby, arguments: argparse.Namespace) -> str:
         found = "several games" if games else game
         other = "choose another file" if arguments.game is None else "choose another number with --game"
         hint = "choose one with --game" if games else other
-        raise ValueError(
-            f"--from {arguments.source}: the file contains {found}; {hint}"
-        )
+        raise ValueError(f"--from {arguments.source}: the file contains {found}; {hint}")
     step = "" if arguments.at is None else f"#{arguments.at}"
     return f"game/{lobby.add_recorded(games[0][0])}{step}"
