@@ -300,8 +300,8 @@ def board_dtype(sizes: SizeClass) -> np.dtype[Any]:
 def rules_dtype(sizes: SizeClass) -> np.dtype[Any]:
     """Return the dtype of a rules record.
 
-    The record contains the options, and facts that depend on the map: the number of actions, the first action
-    of each block, the troops of the chart, and an empty game record.
+    The record contains the options, and facts that also depend on the map. Examples are the number of
+    actions, the first action of each block, and the record of a game before its set-up.
     """
     T = sizes.territories
     return packed(

@@ -1,8 +1,8 @@
 """The trainer `state_value`: a network learns each seat's win probability when a turn begins.
 
 In a training round, compiled bots play whole games with each number of players in `tables`. When the turn of
-a seat begins, another bot sometimes replaces the bot of the seat, so that positions are more varied than with
-one bot. Some seats place all their first troops on a random territory, or claim a random continent first.
+a seat begins, another bot sometimes replaces the bot of the seat. Positions are therefore more varied than
+with one bot. Some seats place all their first troops on a random territory, or claim a random continent first.
 `strategist` may make such choices too.
 
 The network's targets are the results of the games and, by TD(λ), the network's predictions for later turns

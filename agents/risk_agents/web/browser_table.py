@@ -150,9 +150,9 @@ class BrowserTable(Match):
     """A match that people play and watch in browsers.
 
     `keep(number, action, is_open)` saves an action before the action is played. `keep` raises NotKept if the
-    action cannot be saved, or if `is_open()` is false. `has_no_room()`, which is called before each decision,
-    returns the reason why the game must stop at a size limit, or "" if the game may continue. Slow work runs
-    in threads, one job at a time. The frames of the viewers change only on the event loop.
+    action cannot be saved, or if `is_open()` is false. Before each decision, `has_no_room()` is called. The
+    result is the reason why the game must stop at a size limit, or "" if the game may continue. Slow work
+    runs in threads, one job at a time. The frames of the viewers change only on the event loop.
     """
 
     def __init__(
