@@ -2,8 +2,8 @@
 
 In a training round, compiled bots play whole games with each number of players in `tables`. When the turn of
 a seat begins, another bot sometimes replaces the bot of the seat. Positions are therefore more varied than
-with one bot. Some seats place all their first troops on a random territory, or claim a random continent first.
-`strategist` may make such choices too.
+with one bot. Some seats place all their first troops on a random territory, or claim a random continent
+first. `strategist` may make such choices too.
 
 The network's targets are the results of the games and, by TD(λ), the network's predictions for later turns
 (Tesauro 1995). After each round, the network learns from the positions of the round. With a `bot_share` below

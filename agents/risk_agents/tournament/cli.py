@@ -221,14 +221,10 @@ def _add_files(parser: argparse.ArgumentParser) -> None:
         nargs="?",
         const="",
         metavar="FILE",
-        help="continue the tournament in FILE, with the settings in the file. Without FILE: the file of "
-        "--out, or else the newest tournament-*.sqlite",
+        help="continue the tournament in FILE; if FILE is left out, continue the tournament of --out, or else "
+        "of the newest tournament-*.sqlite",
     )
-    add(
-        "--save",
-        metavar="FILE",
-        help="write the saved games, one line per game (`risk-env replay` reads the file)",
-    )
+    add("--save", metavar="FILE", help="write the saved games, one per line (for `risk-env replay`)")
     add("--replays", metavar="FOLDER", help="folder for replays of games, as pages for a browser")
     add(
         "--replay-games",
