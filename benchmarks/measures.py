@@ -164,7 +164,7 @@ def parts_of_a_step(ours: OurBatch, seconds: float) -> dict[str, float]:
 
 
 def our_threads(clock: Clock) -> Iterator[Row]:
-    """Measure one and two threads in alternating short windows.
+    """Measure `GameBatch` with one and two threads, in alternating short windows.
 
     Other load on the machine then affects both numbers of threads equally.
     """
@@ -196,7 +196,7 @@ def rates_in_turn(brief: Clock, batches: list[OurBatch], first: int) -> list[flo
 
 
 def our_aec(clock: Clock) -> Iterator[Row]:
-    """Measure the PettingZoo environment with and without its wrapper."""
+    """Measure the PettingZoo environment of risk_env, with and without its wrapper."""
     from risk_env import risk_v0
 
     for name, make in (("raw_env()", risk_v0.raw_env), ("env()", risk_v0.env)):

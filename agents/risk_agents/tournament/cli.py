@@ -221,8 +221,8 @@ def _add_files(parser: argparse.ArgumentParser) -> None:
         nargs="?",
         const="",
         metavar="FILE",
-        help="continue the tournament in FILE; if FILE is left out, continue the tournament of --out, or else "
-        "of the newest tournament-*.sqlite",
+        help="continue the tournament in FILE; if FILE is left out, continue the tournament of --out, or "
+        "else of the newest tournament-*.sqlite",
     )
     add("--save", metavar="FILE", help="write the saved games, one per line (for `risk-env replay`)")
     add("--replays", metavar="FOLDER", help="folder for replays of games, as pages for a browser")
@@ -311,9 +311,9 @@ def _resumed(arguments: argparse.Namespace) -> Store:
     for name, value in given.items():
         if value != store.arguments.get(name):
             option, then = name.replace("_", "-"), store.arguments.get(name)
+            told = f"with {brief(then)}" if then is not None else "without this option"
             raise ValueError(
-                f"--{option} is {value!r}, but {store.path} was started with {then!r}; start a new "
-                "tournament with --out"
+                f"--{option} is {value!r}, but {store.path} was started {told}; start a new tournament with --out"
             )
     if not arguments.allow_programs:
         texts = split_agents(arguments.agents or "") + ([arguments.against] if arguments.against else [])
@@ -346,8 +346,8 @@ def _tried_again(store: Store, level: str | None) -> TournamentConfig:
     for now, then in zip(tested, config.entrants, strict=True):
         if now.version != then.version:
             raise ValueError(
-                f"agent={then.label!r} is version {now.version!r}, but was {then.version!r} in {store.path}; "
-                "start a new tournament with --out"
+                f"agent={then.label!r} is version {brief(now.version)}, but was {brief(then.version)} in "
+                f"{store.path}; start a new tournament with --out"
             )
     return replace(config, entrants=tested, sandbox=level)
 
