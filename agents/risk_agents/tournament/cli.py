@@ -313,7 +313,8 @@ def _resumed(arguments: argparse.Namespace) -> Store:
             option, then = name.replace("_", "-"), store.arguments.get(name)
             told = f"with {brief(then)}" if then is not None else "without this option"
             raise ValueError(
-                f"--{option} is {value!r}, but {store.path} was started {told}; start a new tournament with --out"
+                f"--{option} is {value!r}, but {store.path} was started {told}; start a new tournament "
+                "with --out"
             )
     if not arguments.allow_programs:
         texts = split_agents(arguments.agents or "") + ([arguments.against] if arguments.against else [])
