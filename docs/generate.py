@@ -133,11 +133,14 @@ def _codes() -> str:
 
 COMMANDS = """# Command line
 
-Run a command with `risk-env COMMAND ...` or `python -m risk_env COMMAND ...`. The exit status is 0 for
-success, 2 for wrong input and for errors of files and connections, 130 after Ctrl-C, and 1 for other
-errors, such as a missing package or a closed output pipe. The servers (`serve`, `mcp --http`) exit with 0
-after Ctrl-C, and with 3 after an unexpected error at the start. `make docs` generates this page from the
-parsers of the commands.
+Run a command with `risk-env COMMAND ...` or `python -m risk_env COMMAND ...`. `make docs` generates this
+page from the parsers of the commands. The exit status of a command is:
+
+* 0: success. The servers (`serve`, `mcp --http`) also exit with 0 after Ctrl-C.
+* 1: an error that is not listed here, such as a missing package or a closed output pipe.
+* 2: wrong input, or an error of a file or a connection.
+* 3: an unexpected error during the start of a server.
+* 130: Ctrl-C, except for the servers.
 """
 
 
