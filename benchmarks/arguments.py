@@ -14,14 +14,14 @@ def documented_parser(documentation: str | None) -> argparse.ArgumentParser:
 def add_windows(parser: argparse.ArgumentParser, repeats: int) -> None:
     """Add `--seconds` and `--repeats`: the length and the number of the windows that are timed."""
     add = parser.add_argument
-    length = "length of a window, in seconds (default: 1)"
+    length = "length of a measurement window, in seconds (default: 1)"
     add("--seconds", type=above_zero, default=1.0, metavar="S", help=length)
     add(
         "--repeats",
         type=at_least_one,
         default=repeats,
         metavar="N",
-        help="number of windows (default: %(default)s)",
+        help="number of measurement windows (default: %(default)s)",
     )
 
 

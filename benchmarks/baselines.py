@@ -160,7 +160,7 @@ def train(job: Job) -> None:
 
 
 def is_trained(job: Job) -> bool:
-    """Return True if the log of the run reaches the budget."""
+    """Return True if the run's log shows at least the job's number of steps."""
     return log_of(job)[-1]["time/steps"] >= job.steps if log_of(job) else False
 
 

@@ -54,7 +54,7 @@ def main(argv: Sequence[str] | None = None) -> None:
 
 
 def measure(bot: str, players: int, seconds: float) -> Row:
-    """Return games per second of a bot against itself, and the mean length of the games."""
+    """Return the speed of games of a bot against itself, and the mean length of these games."""
     rules, board = (
         Rules.preset("classic", players, profile="fast", setup=SETUPS[players]),
         load_map("classic"),

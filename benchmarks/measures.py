@@ -140,7 +140,7 @@ def our_parts(clock: Clock) -> Iterator[Row]:
 
 
 def parts_of_a_step(ours: OurBatch, seconds: float) -> dict[str, float]:
-    """Return the time of each part in ns per decision, measured for about `seconds`."""
+    """Return the time of each part of a step, in ns per decision. The measurement takes about `seconds`."""
     from risk_env.engine import batch_loop
 
     batch, steps = ours.batch, 0
@@ -164,7 +164,7 @@ def parts_of_a_step(ours: OurBatch, seconds: float) -> dict[str, float]:
 
 
 def our_threads(clock: Clock) -> Iterator[Row]:
-    """Measure one and two threads in alternating short windows.
+    """Measure `GameBatch` with one and two threads, in alternating short windows.
 
     Other load on the machine then affects both numbers of threads equally.
     """
@@ -196,7 +196,7 @@ def rates_in_turn(brief: Clock, batches: list[OurBatch], first: int) -> list[flo
 
 
 def our_aec(clock: Clock) -> Iterator[Row]:
-    """Measure the PettingZoo environment with and without its wrapper."""
+    """Measure the PettingZoo environment of risk_env, with and without its wrapper."""
     from risk_env import risk_v0
 
     for name, make in (("raw_env()", risk_v0.raw_env), ("env()", risk_v0.env)):
@@ -235,14 +235,14 @@ def aec_row(clock: Clock, make: Callable[[], Any], game: str, interface: str, me
 
 
 def pettingzoo_chess(clock: Clock) -> Iterator[Row]:
-    """Measure PettingZoo's chess."""
+    """Measure PettingZoo's chess environment."""
     from pettingzoo.classic import chess_v6
 
     yield aec_row(clock, chess_v6.env, "chess", "PettingZoo env()", "pettingzoo-chess")
 
 
 def pettingzoo_connect_four(clock: Clock) -> Iterator[Row]:
-    """Measure PettingZoo's connect four."""
+    """Measure PettingZoo's connect four environment."""
     from pettingzoo.classic import connect_four_v3
 
     yield aec_row(clock, connect_four_v3.env, "connect four", "PettingZoo env()", "pettingzoo-connect-four")

@@ -253,7 +253,7 @@ def amount(number: float) -> str:
 
 
 def parts_lines(measures: dict[str, Any]) -> list[str]:
-    """Return lines on the parts of a step of the batch, and the largest part."""
+    """Return lines about the times of the parts of a step of the batch; each names the largest part."""
     return [
         f"A decision in a batch of {row['games']:,} games: "
         + ", ".join(f"{name} {ns:.0f} ns" for name, ns in row["ns"].items())
@@ -263,12 +263,12 @@ def parts_lines(measures: dict[str, Any]) -> list[str]:
 
 
 def inside(row: Row) -> dict[str, float]:
-    """Return the parts that belong to the step."""
+    """Return the times of the parts that belong to the step, without the choice of actions."""
     return {name: ns for name, ns in row["ns"].items() if name != "choose"}
 
 
 def threads_lines(measures: dict[str, Any]) -> list[str]:
-    """Return lines on the gain from a second thread."""
+    """Return lines about the gain from a second thread."""
     return [
         f"{row['games']:,} games: {amount(row['one'])} decisions/s with one thread, "
         f"{amount(row['two'])} with two (best windows). "

@@ -40,9 +40,9 @@ def draw(pickers, lane):
 
 @inlined
 def pick(game, pickers, lane):
-    """Return a uniformly random legal action.
+    """Return a random legal action, uniform up to rounding.
 
-    The probabilities differ by less than the number of legal actions / 2**32.
+    The probabilities of two actions differ by at most 2**-32.
     """
     return nth(game.legal, int64(times(draw(pickers, lane) >> _HALF, np.uint64(size(game.legal))) >> _HALF))
 

@@ -382,7 +382,7 @@ def phase_table(preset: dict[str, Any]) -> list[str]:
 
 
 def what_dominates(preset: dict[str, Any]) -> list[str]:
-    """Return lines on the slowest phases, the time of a decision and of its parts, and forced actions."""
+    """Return lines about the slowest phases, the time of a decision and of its parts, and forced actions."""
     rows = preset["phases"]
     top = [f"{row['phase']} {row['share_of_time']:.0%}" for row in rows[:3]]
     alone = ", ".join(f"{name} {ns:.0f} ns" for name, ns in preset["alone_ns"].items())
@@ -396,7 +396,7 @@ def what_dominates(preset: dict[str, Any]) -> list[str]:
 
 
 def first_use_lines(seconds: dict[str, Any]) -> list[str]:
-    """Return lines on the seconds to the end of the first game, and on a second game with another preset."""
+    """Return lines about the seconds to the end of the first game, and about a second game."""
     cold = (
         []
         if seconds["cold_s"] is None

@@ -8,7 +8,7 @@ The policy has the project's own network, and runs as compiled code.
 
 Result of one run that imitates `beam` (seed 0), after 20 seconds on one core: 150,000 decisions, each learned
 twice, 7,500 decisions a second. The policy chooses the same action as `beam` in 59 % of the decisions in
-other games, and wins 54 % of 200 games against `attacker` (95 % confidence interval 47 to 61 %). The page
+other games. It wins 54 % of 200 games against `attacker` (95 % confidence interval 47 to 61 %). The page
 docs/datasets.md shows the commands, and results against more opponents. `python -m research.comparisons
 first_weights` repeats recording and imitation with five seeds, and then continues with PPO
 (research/2026-11-learning-comparisons.md).

@@ -6,7 +6,7 @@ This example needs `pip install textarena`. In other programs, import `textarena
 module registers `Risk-v0` for 2 to 6 players, with options of the rules as keyword arguments, and
 `Risk-v0-raw`, the game without wrappers. An observation is a report, and an action is a plan (docs/llm.md).
 If more than `error_allowance` answers in a row cannot be played, the fallback of docs/llm.md plays the rest
-of the turn, or one decision of the set-up, so that a game always ends.
+of the turn, or one decision of the set-up. A game therefore always ends.
 """
 
 from __future__ import annotations

@@ -11,7 +11,7 @@ shipped styles, `breaker` and `hunter` also play. The third of the population wi
 All other styles are replaced by copies of the kept styles, in which two parameters are drawn again, and by
 random styles. The score of a style is its win rate divided by the even share, so the score depends on the
 population. With `--against`, one style plays in each game, and the named bots play all other seats.
-The first population then contains `evolved` and changed copies of `evolved`, and the score of a style is its
+The first population then contains `evolved` and changed copies of `evolved`. The score of a style is then its
 mean score in all generations so far.
 """
 

@@ -254,7 +254,10 @@ def labels(table: Table) -> list[str]:
 
 
 def lanes_of(table: Table, records: Array) -> GameVector:
-    """Return lanes with these games, or raise ValueError for records of another version."""
+    """Return a GameVector with the games in `records`.
+
+    Raises ValueError for records of another version.
+    """
     batch = GameVector(table.rules, "classic", len(records), observation=None, mask=None, autoreset=False)
     if records.dtype != batch.records.dtype:
         raise ValueError("the records belong to another version: use --make")

@@ -189,8 +189,8 @@ class Arena(FixedArrays):
     The loop calls the players, checks their actions and plays the actions.
 
     `players` are of any kind (`players.find_player`). `numbers[lane, seat]` is the index in `players` of the
-    player at a seat, or CALLER if the caller acts for the seat. If a player is a class or a function that
-    makes agents, the arena creates one agent for each seat of this player in each lane.
+    player at a seat, or CALLER if the caller acts for the seat. For a class or a function that makes
+    agents, the arena creates one agent for each seat of this player in each lane.
 
     `counts` switches the counters of `tally` on. `keeps_actions` switches the counters on and keeps the
     actions of each game. An arena with agents always keeps the actions.

@@ -110,8 +110,9 @@ def composed_values(value: Any) -> Any:
 def parse_json(text: str | bytes) -> Any:
     """Return the value of a JSON text.
 
-    Raises ValueError for any other text, for the words NaN, Infinity and -Infinity, for numbers with a point
-    or an exponent that are too large for a float, and for more than MOST_NESTING levels.
+    Raises ValueError for any other text, for the words NaN, Infinity and -Infinity, and for more than
+    MOST_NESTING levels. Also raises ValueError for numbers with a point or an exponent that are too large for
+    a float.
     """
     try:
         value = json.loads(text, parse_float=_finite, parse_constant=_refuse_constant)

@@ -20,6 +20,7 @@ from risk_env.board.action_space import DONE, Action
 from risk_env.board.maps import Board
 from risk_env.board.rules import Rules
 from risk_env.board.tables import tables
+from risk_env.bounded_io import shortened
 from risk_env.core import entry
 from risk_env.core.combat import ATTACKER, DEFENDER
 from risk_env.core.types import DICE_PHASES, MAX_DICE, NOBODY, NOWHERE, Held, Phase
@@ -94,7 +95,9 @@ class Event(NamedTuple):
         Raises ValueError if the dict has another schema.
         """
         if facts.get("schema") != SCHEMA:
-            raise ValueError(f"schema={facts.get('schema')!r} of an event: this version reads {SCHEMA}")
+            raise ValueError(
+                f"schema={shortened(facts.get('schema'))} of an event: this version reads {SCHEMA}"
+            )
         values = {name: _as_tuples(value) for name, value in facts.items() if name != "schema"}
         values["rolls"] = tuple(Roll(*roll) for roll in values.get("rolls", ()))
         return cls(**values)
@@ -206,7 +209,7 @@ class GameLog:
             played += 1
 
     def _skip_forced(self) -> None:
-        """Play the rest of a long run of forced actions in one step, with one event `skipped`."""
+        """Play the rest of a long run of forced actions in one step, and record one event `skipped`."""
         before = self._record
         play_on(self._games, 0, self._tables)
         self._add([Event("skipped"), *_course(before, self._look())])

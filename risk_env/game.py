@@ -673,9 +673,9 @@ class Game:
         `names` are the names of the players. The page shows the public facts, and the missions if the game is
         over. With `seat`, the page shows the facts that this seat knows instead.
 
-        `evaluate` gets the game in the first frame, at the start of every turn and at the end, and returns
-        the win probability of each seat, (P,). With `seat`, `evaluate` gets a game with redrawn hidden facts
-        (`determinize`).
+        `evaluate` gets a game, and returns the win probability of each seat, (P,). The function is called for
+        the first frame, at the start of every turn and at the end. With `seat`, the hidden facts of the game
+        are redrawn (`determinize`).
         """
         from risk_env.viewer.frames import Frames, secrets_at_the_end
         from risk_env.viewer.replay import make_replay

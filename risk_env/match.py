@@ -18,6 +18,7 @@ import numpy.typing as npt
 from risk_env.agent import Agent, View, chance_seeds
 from risk_env.board.maps import Board
 from risk_env.board.rules import BOOK, Rules, rules_from
+from risk_env.bounded_io import shortened
 from risk_env.core.types import NOBODY
 from risk_env.game import Game
 from risk_env.players import Named, as_agents, close_all, fault_of, query_agent
@@ -76,7 +77,9 @@ class Match:
         self.game = game
         P = self.game.num_players
         if len(players) != P:
-            raise ValueError(f"players={list(players)!r}: {len(players)} players, but the game has {P} seats")
+            raise ValueError(
+                f"players={shortened(list(players))}: {len(players)} players, but the game has {P} seats"
+            )
         agents = iter(as_agents([player for player in players if player is not None]))
         self.players = tuple(None if player is None else next(agents) for player in players)
         seated = [Agent() if player is None else player for player in self.players]

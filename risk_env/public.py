@@ -20,6 +20,7 @@ import numpy.typing as npt
 
 from risk_env.arrays import Ints
 from risk_env.board.tables import Tables
+from risk_env.bounded_io import shortened
 from risk_env.core import entry
 from risk_env.core.cards import set_troops_due
 from risk_env.core.combat import ATTACKER
@@ -115,13 +116,18 @@ class PublicState:
         Raises ValueError if the dict has another schema, other fields or an unknown phase.
         """
         if facts.get("schema") != SCHEMA:
-            raise ValueError(f"schema={facts.get('schema')!r} of a public state: this version reads {SCHEMA}")
+            raise ValueError(
+                f"schema={shortened(facts.get('schema'))} of a public state: this version reads {SCHEMA}"
+            )
         if wrong := {"schema", *_NAMES} ^ set(facts):
             raise ValueError(
-                f"a public state has the fields {', '.join(_NAMES)}; missing or unknown: {sorted(wrong)}"
+                f"a public state has the fields {', '.join(_NAMES)}; missing or unknown: "
+                f"{shortened(sorted(wrong, key=str))}"
             )
         if facts["phase"] not in Phase.__members__:
-            raise ValueError(f"phase={facts['phase']!r}: choose one of {', '.join(Phase.__members__)}")
+            raise ValueError(
+                f"phase={shortened(facts['phase'])}: choose one of {', '.join(Phase.__members__)}"
+            )
         return cls._of_facts(facts)
 
     @classmethod

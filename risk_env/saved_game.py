@@ -78,7 +78,7 @@ class SavedGame:
             )
         if len(players) != game.num_players:
             problem = f"{len(players)} players, but the game has {game.num_players} seats"
-            raise ValueError(f"players={list(players)!r}: {problem}")
+            raise ValueError(f"players={shortened(list(players))}: {problem}")
         saved = cls(
             game.rules,
             game.board.source,

@@ -91,8 +91,8 @@ class AgentSeats(Seated):
     """Agents at their seats.
 
     An agent that the caller passed as an object plays one seat of a single lane. With a factory, each of the
-    player's seats in each lane has a separate agent, which is made and prepared when the seat's first game
-    begins.
+    player's seats in each lane has a separate agent. This agent is made and prepared when the seat's first
+    game begins.
     """
 
     keeps_memory = True

@@ -4,17 +4,18 @@ import hashlib
 
 import numpy as np
 
+from risk_env.bounded_io import shortened
 from risk_env.core.entry import seed_of
 from risk_env.splitmix64 import WORD
 
 
-def uint64(number: int) -> np.uint64:
+def uint64(number: int, name: str = "seed") -> np.uint64:
     """Return a whole number, modulo 2**64, as a 64-bit word for kernels.
 
-    Raises ValueError for any other value.
+    Raises ValueError, which names the argument `name`, for any other value.
     """
     if type(number) is not int and (isinstance(number, bool) or not isinstance(number, int | np.integer)):
-        raise ValueError(f"seed={number!r}: must be a whole number")
+        raise ValueError(f"{name}={shortened(number)}: must be a whole number")
     return np.uint64(int(number) % WORD)
 
 
@@ -24,7 +25,7 @@ def game_seed(seed: int, lane: int = 0, episode: int = 0) -> np.uint64:
     A `Game` plays lane 0 and episode 0 unless the caller passes other numbers. Environments with one game at
     a time play lane 0 and the episodes 0, 1, ...
     """
-    return np.uint64(seed_of(uint64(seed), uint64(lane), uint64(episode)))
+    return np.uint64(seed_of(uint64(seed), uint64(lane, "lane"), uint64(episode, "episode")))
 
 
 def hashed_seed(seed: int) -> int:

@@ -13,6 +13,7 @@ from risk_env.agent import Agent
 from risk_env.arguments import check_choice, check_count, check_seat
 from risk_env.board.maps import Board, load_map
 from risk_env.board.rules import FAST, Rules, rules_from
+from risk_env.bounded_io import shortened
 from risk_env.core.types import NOBODY
 from risk_env.envs.single_seat_vector import check_empty
 from risk_env.game import Game
@@ -253,7 +254,7 @@ def make(curriculum: str, **arguments: Any) -> TextEnv:
 
 
 def _named(opponents: Any, num_players: int) -> list[Any]:
-    """Return the opponent at each seat except the learner's.
+    """Return the opponents, one for each seat except the seat of the learner.
 
     Raises ValueError for a wrong number of opponents.
     """
@@ -261,7 +262,7 @@ def _named(opponents: Any, num_players: int) -> list[Any]:
     named = list(opponents) if several else [opponents] * (num_players - 1)
     if len(named) != num_players - 1:
         raise ValueError(
-            f"opponents={opponents!r}: {len(named)} opponents for {num_players - 1} other seats; "
-            "give one opponent for each of these seats, or a single opponent for all"
+            f"opponents={shortened(opponents)}: {len(named)} opponents, but {num_players - 1} needed; give "
+            "one opponent for each other seat, or a single opponent for all other seats"
         )
     return named

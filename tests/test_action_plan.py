@@ -131,7 +131,7 @@ def test_where_dice_decide_otherwise_the_next_question_says_what_was_done() -> N
 def test_a_later_attack_with_too_few_troops_must_be_said_again() -> None:
     game = position(BLITZ, "Ural 40, Japan 5", "Ukraine 1, Kamchatka 20, rest", "Brazil")
     plan = answer(game, "attack Ural > Ukraine; attack Japan > Kamchatka; end")
-    assert "has 5 troops against 20 now" in plan.account(game)
+    assert "the source has 5 troops and the target 20" in plan.account(game)
     plan.give("attack Japan > Kamchatka", game)
     go_on(game, plan)
     assert troops(game, "Japan") < 5

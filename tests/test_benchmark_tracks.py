@@ -396,7 +396,7 @@ def test_an_interrupted_benchmark_continues(tmp_path: Path, monkeypatch: pytest.
     with pytest.raises(KeyboardInterrupt):
         main(["hunter", *out[1:]])
     monkeypatch.setattr(playing, "conduct", conduct)
-    with pytest.raises(ValueError, match="games of another agent or version"):
+    with pytest.raises(ValueError, match="games of another agent, version or configuration"):
         main(["breaker", *out])
     with monkeypatch.context() as patch, pytest.raises(ResultFileError, match="bad"):
         patch.setattr("risk_agents.benchmark.cli.read_results", bad)

@@ -152,7 +152,7 @@ def test_wrong_games_have_no_luck() -> None:
     meter = LuckMeter(Rules.preset("classic", 2, profile="fast"), BOARD)
     with pytest.raises(ValueError, match="an action that is not legal"):
         meter.luck(meter.begun([1]), [[10**6]])
-    with pytest.raises(ValueError, match="2 game records of this map"):
+    with pytest.raises(ValueError, match="2 records of games on this map"):
         meter.luck(meter.begun([1]), [[], []])
 
 

@@ -314,7 +314,7 @@ def test_the_command_shows_a_recorded_game(tmp_path: Path, monkeypatch: Any, cap
     serve([*own, "--from", str(file), "--at", "1"])
     address = capsys.readouterr().out.split()[1]
     assert "/game/recorded-" in address and address.endswith("#1")
-    with pytest.raises(ValueError, match="no such game"):
+    with pytest.raises(ValueError, match="contains no game; choose another file"):
         (tmp_path / "none.jsonl").write_text("")
         serve([*own, "--from", str(tmp_path / "none.jsonl")])
 

@@ -15,14 +15,15 @@ if TYPE_CHECKING:  # other imports are in functions, so that --help is quick
 FOLDER = Path(__file__).parent / "learned" / "policies"
 SHIPPED = {name: FOLDER / f"{name}.npz" for name in ("duelist", "marshal")}
 FILES = (
-    f"policy.npz, beam_value.npz or best.zip of `risk-env train`, or a shipped agent ({', '.join(SHIPPED)})"
+    "a file of `risk-env train`, such as policy.npz, beam_value.npz or best.zip, or a shipped agent "
+    f"({', '.join(SHIPPED)})"
 )
 
 
 def main(argv: Sequence[str]) -> None:
     """Run the command `export`: write an ONNX model, the weights as a .npz file, or both."""
     parser = command_parser("export")
-    parser.add_argument("policy", help=f"trained file to convert: {FILES}")
+    parser.add_argument("policy", help=f"network to convert: {FILES}")
     parser.add_argument(
         "--onnx",
         metavar="FILE",

@@ -429,7 +429,7 @@ def _check_values(model: Any, sizes: dict[str, int | None]) -> None:
 
 
 def _inferred(model: Any) -> dict[str, tuple[int, ...]]:
-    """Return all known shapes of constants and values in a run of MOST_ROWS rows, by name.
+    """Return the known shapes of constants and values for a batch of MOST_ROWS rows, by name.
 
     The shapes of computed values are inferred only from the inputs, the constants and the operators.
     """

@@ -179,7 +179,7 @@ class Program:
         return bool(more)
 
     def _ended(self) -> ProgramFault:
-        """Return the fault of a process that ended or closed its streams, with the end of standard error."""
+        """Kill a process that ended or closed its streams; return a fault that quotes its last errors."""
         with suppress(subprocess.TimeoutExpired):
             self._process.wait(FAREWELL)
         for _ in range(_MOST_READS):

@@ -113,7 +113,7 @@ def _add_video(parser: argparse.ArgumentParser) -> None:
 
 
 def replayed_games(path: str, number: int | None) -> Iterator[tuple[SavedGame, Game, str]]:
-    """Play the games of a file again, or only the game `number`.
+    """Replay all games of a file, or only the game with the number `number`.
 
     Yields each saved game, the replayed game, and a line that describes the game. Raises SavedGameError if
     the result of a game differs from the recorded result.

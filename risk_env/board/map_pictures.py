@@ -51,8 +51,8 @@ def read_picture(folder: Path, name: str) -> MapPicture:
     """Return the image in the file `name` of a folder.
 
     Raises OSError if there is no such regular file, or if the file cannot be read. Raises ValueError if the
-    name is not allowed (`problem_of_file_name`), if the file is a link out of the folder or is larger than
-    MOST_BYTES, and as `picture_of` does.
+    name is not allowed (`problem_of_file_name`), or if the file is a link out of the folder or is larger than
+    MOST_BYTES. Also raises ValueError as `picture_of` does.
     """
     if problem := problem_of_file_name(name):
         raise ValueError(f"{shortened(name)} {problem}")

@@ -269,7 +269,7 @@ class Rules:
         """
         players = _players_of(name, num_players)
         if not isinstance(expert, bool):
-            raise ValueError(f"expert={expert!r}: must be False or True")
+            raise ValueError(f"expert={shortened(expert)}: must be False or True")
         chosen = {
             **PRESETS[name].options,
             **(DUEL if name == "classic" and players == 2 else {}),
@@ -296,7 +296,7 @@ class Rules:
     def from_dict(cls, options: Mapping[str, Any]) -> "Rules":
         """Return the rules from a dict that `to_dict` returned. A missing option has its default value."""
         if not isinstance(options, Mapping):
-            raise ValueError(f"options={options!r}: must be a mapping of option names to values")
+            raise ValueError(f"options={shortened(options)}: must be a mapping of option names to values")
         known = _known(options)
         try:
             return _rules_with(**known)
@@ -339,7 +339,7 @@ def rules_from(
     if isinstance(rules, Rules):
         for name, value in options.items():
             raise ValueError(
-                f"{name}={value!r} cannot be given with Rules: "
+                f"{name}={shortened(value)} cannot be given with Rules: "
                 f"use rules.replace({name}=...), or the name of a preset"
             )
         return rules
@@ -401,7 +401,7 @@ def _known(options: Mapping[str, Any], beside: tuple[str, ...] = ()) -> dict[str
     for option in options:
         if option not in OPTIONS and option not in beside:
             hint = suggestion(option, (*OPTIONS, *beside))
-            raise ValueError(f"option {option!r} is unknown{hint}; allowed: {', '.join(OPTIONS)}")
+            raise ValueError(f"option {shortened(option)} is unknown{hint}; allowed: {', '.join(OPTIONS)}")
     return dict(options)
 
 

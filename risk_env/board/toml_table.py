@@ -25,7 +25,7 @@ _LONG_KEY = re.compile(r"(?:\.[ \t]*[\w-]+[ \t]*){9}")
 
 
 class MapError(ValueError):
-    """Error in a map or in the name of a map, or an unknown territory."""
+    """Error in a map, in the name of a map or in the name of a territory."""
 
 
 def check_parsing_time(text: str, most_headers: int, source: str) -> None:

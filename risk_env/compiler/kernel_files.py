@@ -1,9 +1,9 @@
 """Cache files of compiled code. If a file cannot be read, the code is compiled again.
 
 A file contains the code of one entry point for one list of argument types: a checksum, then a pickle. The
-checksum detects truncated and damaged files. A cryptographic signature is not necessary, because only this
-user can write to a default folder, and a folder that the user has chosen is trusted (`cache.cache_root`). In
-plain mode (`mode.PLAIN`), Numba writes the files, without a checksum.
+checksum detects truncated and damaged files. A cryptographic signature is not necessary: only this user can
+write to a default folder, and a folder that the user has chosen is trusted (`cache.cache_root`). In plain
+mode (`mode.PLAIN`), Numba writes the files, without a checksum.
 """
 
 import glob

@@ -93,7 +93,8 @@ class _HelperCode(_Pass):
 class _HelperKnown(_Pass):
     """Pass that registers a helper's code for the callers of the helper, after the helper is lowered.
 
-    A key replaces the address of machine code, because a helper has no machine code.
+    Numba identifies a function by the address of its machine code. A helper has no machine code, so a unique
+    object replaces the address.
     """
 
     _name = "risk_env_helper_known"

@@ -192,7 +192,7 @@ def set_is_owed(game):
 def pick_card(game, board, rules, card):
     """Pick a card of the hand for a trade.
 
-    With the symbol deck, the third card completes the set and trades it in.
+    With the symbol deck, the set is traded in when its third card is picked.
     """
     if card == board.num_territories:
         game.picked_wilds += 1

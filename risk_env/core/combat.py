@@ -70,7 +70,10 @@ def play_attack_dice(game, rules, choice):
 
 @kernel
 def choose_attack_dice(game, rules, dice):
-    """Set the number of attack dice, then let the defender choose if the rules allow it (RULES 3.2.2)."""
+    """Set the number of attack dice, and start the defender's choice of dice (RULES 3.2.2).
+
+    Unless the rules allow a choice, the defender rolls the most dice.
+    """
     game.chosen_dice[ATTACKER] = dice
     if rules.defender_dice == DefenderDice.CHOICE:
         game.seat = defending_seat(game, rules)

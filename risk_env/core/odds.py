@@ -215,8 +215,8 @@ def look_up(table, attackers, defenders):
 def far_odds(table, attackers, defenders):
     """Return (win, attacker_left, defender_left) of a blitz of large armies, by a normal approximation.
 
-    With more than 128 troops on a side, the error of `win` is at most 0.0011. The error of the troops left is
-    at most 0.25.
+    If at least one side has more than 128 troops, the error of `win` is at most 0.0011. The errors of
+    `attacker_left` and `defender_left` are at most 0.25.
     """
     drift = table[0, 0, 0]
     rolls = (float(attackers) - 1.0 + float(defenders)) / 2.0

@@ -298,9 +298,10 @@ def board_dtype(sizes: SizeClass) -> np.dtype[Any]:
 
 @cache
 def rules_dtype(sizes: SizeClass) -> np.dtype[Any]:
-    """Return the dtype of one set of options.
+    """Return the dtype of a rules record.
 
-    The record also contains the first action of each block on one map, and an empty game record.
+    The record contains the options, and facts that also depend on the map. Examples are the number of
+    actions, the first action of each block, and the record of a game before its set-up.
     """
     T = sizes.territories
     return packed(

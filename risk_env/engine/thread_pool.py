@@ -199,7 +199,7 @@ def _serve(work: Callable[[Sharing], Any], share: Sharing) -> None:
 
 
 def turns_to_spin(size: int) -> int:
-    """Return the number of turns of a spin loop after which a thread sleeps or stops waiting.
+    """Return the number of iterations of a spin loop after which a thread sleeps or stops waiting.
 
     `size` is the number of elements of the work.
     """
@@ -208,7 +208,7 @@ def turns_to_spin(size: int) -> int:
 
 @cache
 def turns_per_second() -> float:
-    """Return the number of turns of a spin loop per second."""
+    """Return the number of iterations of a spin loop per second."""
     signals = new_signals(2)
     signals[0, STATE] = WORKING
     took = []

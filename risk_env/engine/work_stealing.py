@@ -78,9 +78,9 @@ def call_all(signals, bounds):
 
 @entry_point
 def wait_for_all(signals, patience):
-    """Wait until no helper is working, for at most `patience` turns. Return True if no helper is working.
+    """Wait until no helper is working, or for `patience` iterations. Return True if no helper is working.
 
-    Call this kernel when all elements are taken. It cancels the calls of helpers that have not begun yet.
+    Call this kernel when all elements are taken. A helper that has not begun to work is no longer called.
     """
     for helper in range(len(signals) - 1):
         if not compare_exchange(signals, helper, STATE, CALLED, READY):
@@ -100,7 +100,7 @@ def send_to_sleep(signals, helper):
 
 @inlined
 def is_called(share):
-    """Wait for the next call of this helper. Return True if a call comes within `share.patience` turns."""
+    """Wait for a call of this helper. Return True if a call comes within `share.patience` iterations."""
     signals, helper = share.signals, share.thread
     while True:
         for _ in range(share.patience):
@@ -153,7 +153,7 @@ def report_checked(share, size, failed):
 
 @inlined
 def all_are_checked(share, size):
-    """Return True if all `size` elements are checked within `share.patience` turns.
+    """Return True if all `size` elements are checked within `share.patience` iterations.
 
     Return False earlier if the caller closes the stage.
     """

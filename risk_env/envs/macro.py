@@ -30,9 +30,9 @@ class MoveVector(SingleSeatVector):
     Action `a + n * k` is action `a` of the game with the amount `NAMED_AMOUNTS[k]`, where n is the number of
     the game's actions. The amount answers the next decision about an amount, which follows a draft, a
     capture or a fortify move. "least" is one troop in a draft or a fortify move, and no additional troop in
-    an occupation. After this decision, an occupation or a fortify move ends. A draft to the only possible
+    an occupation. An occupation or a fortify move has only this one amount. A draft to the only possible
     territory uses the amount again until no troops are left. If the learner's first decision in a game is
-    about an amount, the amount is "all".
+    about an amount, all troops are chosen.
     """
 
     _state_names = (*SingleSeatVector._state_names, "amounts")

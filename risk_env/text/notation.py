@@ -192,5 +192,5 @@ def _parse(words: str, decision: Decision, space: ActionSpace) -> int:
         raise ValueError(f"allowed: {decision.form}")
     arguments = split_outside_quotes(argument, ">", 1) if decision.block == "border" else [argument]
     if decision.block == "border" and len(arguments) < 2:
-        raise ValueError("the form of an attack is: attack SOURCE > TARGET")
+        raise ValueError("an attack must have the form 'attack SOURCE > TARGET'")
     return space.encode(word, *(text.strip() for text in arguments))

@@ -445,7 +445,8 @@ class ActionPlan:
         attackers, defenders = int(game.troops[source]), int(game.troops[target])
         if attackers <= defenders:
             raise Stopped(
-                f"{step} has {attackers} troops against {defenders} now: repeat the attack to confirm",
+                f"{step}: the source has {attackers} troops and the target {defenders}; repeat the attack to "
+                "confirm",
                 OUTNUMBERED,
             )
 

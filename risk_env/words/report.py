@@ -45,7 +45,7 @@ _star_troops = getattr(star_troops, "py_func", star_troops)
 
 
 class Style(NamedTuple):
-    """The length of a report."""
+    """Length and content of a report."""
 
     attacks: int  # maximum number of attacks with odds, the likeliest first
     threats: int  # maximum number of the reader's territories under threat
@@ -275,7 +275,7 @@ class _Report:
         return [f"Since your last turn: {'; '.join(filter(None, told)) or 'nothing changed'}"]
 
     def _deeds(self, seat: int, before: Armies) -> str:
-        """Return the territories that a seat has taken and the change in its troops, or its elimination."""
+        """Return the words about a seat's captures and change in troops, or about its elimination."""
         taken = [t for t, owner in enumerate(self.owner) if owner == seat != before.owner[t]]
         if not self.state.alive[seat]:
             return f"{self.who(seat)} was eliminated" if before.alive[seat] else ""
@@ -287,7 +287,7 @@ class _Report:
         return f"{self.who(seat)} {change:+d} troops" + (f", took {took}" if taken else "")
 
     def _losses(self, before: Armies) -> str:
-        """Return the reader's own territories that have fewer troops than before."""
+        """Return the words about the reader's territories that lost troops, or "" if there are none."""
         mine = self.seats_of.get(self.reader.seat, ())
         weaker = [
             t for t in mine if before.owner[t] == self.reader.seat and self.troops[t] < before.troops[t]
@@ -533,8 +533,12 @@ def _facts_of(text: str, board: Board) -> dict[str, Any]:
     """Return the facts of `read_report`. Raises LookupError or ValueError for any other text."""
     head, at_round, *lines = [*text.splitlines(), "", ""]
     heading, moment = _HEAD.match(head), _ROUND.match(at_round)
-    if not heading or not moment or int(heading[1]) != VERSION:
-        raise ValueError(f"the text begins with {shortened(head)}")
+    if not heading or int(heading[1]) != VERSION:
+        form = f"Risk report {VERSION}: ..., N players, ... You are PX."
+        raise ValueError(f"line 1 is {shortened(head)}, but must have the form {form!r}")
+    if not moment:
+        form = "Round N, turn of SEAT, question to SEAT: PHASE"
+        raise ValueError(f"line 2 is {shortened(at_round)}, but must begin with {form!r}")
     num_players, you = int(heading[2]), int(heading[3])
     seats = {f"P{seat}": seat for seat in range(num_players)} | {"you": you, NEUTRAL: num_players}
     seats |= {UNCLAIMED: FREE, NO_ONE: NOBODY}

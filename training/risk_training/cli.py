@@ -286,7 +286,7 @@ def _add_several(parser: argparse.ArgumentParser) -> None:
         "--against",
         metavar="AGENT",
         help="train an exploiter, which plays one seat against AGENT in all other seats, and print the "
-        "exploiter's gain; with --resume: run the program, model or Python file AGENT that the run names",
+        "exploiter's gain. With --resume: let the run start its program, language model or Python file AGENT",
     )
     add(
         "--responses",

@@ -161,7 +161,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     add("--seed", type=int, default=0, help="seed of all games (default: 0)")
     add_options(parser)
-    add("--json", metavar="FILE", help="write the scores as JSON")
+    add("--json", metavar="FILE", help="write the scores to this file as JSON")
     add(
         "--run",
         metavar="FOLDER",

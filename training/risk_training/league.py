@@ -37,8 +37,8 @@ class LeagueSettings(Settings):
 
     If the league has bots and snapshots, a draw gives a snapshot with probability `snapshot_share`, and a bot
     otherwise. With probability `latest_share`, a draw of a snapshot simply gives the latest snapshot. All
-    other draws, among the bots or among all snapshots, are weighted by `priority`, except for a share
-    `floor`, in which all opponents are equally likely. If w is the learner's share of points against an
+    other draws, among the bots or among all snapshots, are weighted by `priority`. In a share `floor` of
+    these draws, however, all opponents are equally likely. If w is the learner's share of points against an
     opponent, the weight of the opponent is:
 
     * `"hard"`: (1 - w)^power, which prefers opponents that still beat the learner;

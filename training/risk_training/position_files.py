@@ -43,8 +43,8 @@ class FoundPosition(NamedTuple):
 def start_positions(config: RunSettings, board: Board, players: int | None = None) -> StartPositions | None:
     """Return the start positions of a configuration, or None if all games begin with the set-up.
 
-    With `players`, only the positions with this number of players are used. Raises ValueError, which names
-    the file and the problem, for a position that cannot be used, and if there are no positions.
+    With `players`, only the positions with this number of players are used. Raises ValueError if a
+    position cannot be used, or if there are no positions. The message names the file and the problem.
     """
     if not config.positions.path:
         return None

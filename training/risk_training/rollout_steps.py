@@ -1,7 +1,7 @@
 """Rollouts of self-play for the learner, and the compact form in which actors send rollouts.
 
 On the classic map, about 20 of the 832 bytes of an observation change from one decision of a lane to the
-next, and about ten of 300 actions are legal. An actor therefore stores and sends only the changed 8-byte
+next. About ten of 300 actions are legal. An actor therefore stores and sends only the changed 8-byte
 words and a list of legal actions. The learner computes the features.
 """
 

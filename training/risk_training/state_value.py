@@ -1,9 +1,9 @@
 """The trainer `state_value`: a network learns each seat's win probability when a turn begins.
 
 In a training round, compiled bots play whole games with each number of players in `tables`. When the turn of
-a seat begins, another bot sometimes replaces the bot of the seat, so that positions are more varied than with
-one bot. Some seats place all their first troops on a random territory, or claim a random continent first.
-`strategist` may make such choices too.
+a seat begins, another bot sometimes replaces the bot of the seat. Positions are therefore more varied than
+with one bot. Some seats place all their first troops on a random territory, or claim a random continent
+first. `strategist` may make such choices too.
 
 The network's targets are the results of the games and, by TD(λ), the network's predictions for later turns
 (Tesauro 1995). After each round, the network learns from the positions of the round. With a `bot_share` below
@@ -182,7 +182,7 @@ class Config(StateNetworkSettings):
             except ValueError as error:
                 refused = error
         if not allowed:
-            raise ValueError(f"setups={self.setups!r}: {refused}")
+            raise ValueError(f"setups={self.setups!r}: not allowed with {players} players: {refused}")
         return allowed
 
     @property
@@ -435,7 +435,7 @@ class Trainer(TorchRun):
             judged_by(self.judge or self.policy(), LEARNER).check(self.rules, self.board)
 
     def policy(self) -> StateValueFile:
-        """Return the current network as a file of a state value."""
+        """Return the current network as a `StateValueFile`."""
         facts = made_by(self) | {"dangers": self.config.dangers}
         return StateValueFile(self.arrays(), schema_of(self.rules, self.board), facts)
 

@@ -281,7 +281,7 @@ def lines(sweep: Sweep, trials: list[Any]) -> list[str]:
 
 
 def draw(sweep: Sweep, trials: list[Any], folder: Path) -> None:
-    """Draw the win rates to PICTURE: a panel for each key, and a colour for the number of the trial."""
+    """Draw the win rates to PICTURE: one panel for each key. The colours show the numbers of the trials."""
     from matplotlib.figure import Figure
     from matplotlib.ticker import MaxNLocator
 

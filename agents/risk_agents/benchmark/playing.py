@@ -150,8 +150,8 @@ def _store(folder: Path, track: Track, config: TournamentConfig) -> Store:
     if store.config != replace(config, sandbox=None):
         store.close()
         raise ValueError(
-            f"{path} contains games of another agent or version: delete the folder {folder}, or choose "
-            "another --out"
+            f"{path} contains games of another agent, version or configuration: delete the folder {folder}, "
+            "or choose another --out"
         )
     store.config = config
     return store

@@ -396,7 +396,7 @@ def _result(facts: dict[str, Any], track: Track, config: TournamentConfig, pairi
     """Return the result of a game from a file; raise ValueError if a value is not allowed."""
     names = {*_RESULT, *(_FORFEIT if facts.get("ending") == FORFEIT else ())}
     for name in sorted(names ^ facts.keys(), key=str):
-        raise ValueError(f"result: {shortened(name)} is {'missing' if name in names else 'unknown'}")
+        raise ValueError(f"result: the key {shortened(name)} is {'missing' if name in names else 'unknown'}")
     if facts["track"] != track.name or facts["game"] != pairing.game or type(facts["game"]) is not int:
         given = f"{shortened(facts['game'])} of {shortened(facts['track'])}"
         raise ValueError(

@@ -129,7 +129,9 @@ def check_game(game: RecordedGame, plays_agent: bool) -> None:
     for name in _COMPARED:
         given, played = getattr(game.result, name), getattr(true, name)
         if given != played:
-            raise ResultFileError(f"{place}: {name} is {given!r} in the file, but {played!r} in the game")
+            raise ResultFileError(
+                f"{place}: {name} is {given!r} in the file, but {played!r} in the repeated game"
+            )
 
 
 def _check_state(saved: SavedGame, match: TournamentMatch) -> None:

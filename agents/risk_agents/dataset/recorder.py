@@ -15,6 +15,7 @@ from risk_agents.registry import load
 from risk_env.arena import Arena
 from risk_env.board.maps import Board
 from risk_env.board.rules import Rules, suggestion
+from risk_env.bounded_io import shortened
 from risk_env.game_vector import GameVector
 from risk_env.players import AgentFactory, Named
 from risk_env.seeds import game_seed, uint64
@@ -47,8 +48,8 @@ class RecordingSpec:
             raise ValueError("agents=(): name at least one agent")
         if self.labels and len(self.labels) != len(self.agents):
             raise ValueError(
-                f"labels={self.labels!r}: has {len(self.labels)} labels for {len(self.agents)} agents; give "
-                "one label for each agent, or no labels"
+                f"labels={shortened(self.labels)}: {len(self.labels)} labels for {len(self.agents)} agents; "
+                "give one label for each agent, or no labels"
             )
         for name in self.only:
             if name not in self.names:

@@ -92,7 +92,7 @@ def check_small(rules: Rules, board: Board) -> None:
 
 
 class StateGraph:
-    """States of a duel, which are decisions and rolls, and the transitions between the states.
+    """States of a duel (decisions and rolls), and the transitions between the states.
 
     The graph is empty until `records` has listed the states.
     """

@@ -108,7 +108,7 @@ class StateNetworkFile(TrainedFile):
     def checked_records(self, records: Array, tables: Tables) -> Array:
         """Return records as a contiguous array.
 
-        Raises ValueError for tables of another map, and for records of another size class.
+        Raises ValueError for tables of another map, and for an array with another shape or dtype.
         """
         if tables.space.board.digest != self.schema.map_digest:
             named = shortened(tables.space.board.source), shortened(self.schema.map_source)
@@ -116,8 +116,8 @@ class StateNetworkFile(TrainedFile):
         records = np.ascontiguousarray(records)
         if records.ndim != 1 or records.dtype != game_dtype(tables.sizes):
             raise ValueError(
-                f"records have shape {records.shape} and dtype {shortened(str(records.dtype))}: a "
-                "one-dimensional array of game records of this map's size class is needed"
+                f"records have shape {records.shape} and dtype {shortened(str(records.dtype))}: must be a "
+                "one-dimensional array of records of games on this map"
             )
         return records
 
@@ -241,7 +241,7 @@ def write_codes(games, boards, rules, lanes, columns, dangers, codes):
 
 @kernel
 def write_decided(game, rules, chances):
-    """Write the win probabilities and return True if the game is over; otherwise write 0, return False.
+    """Write the win probabilities and return True if the game is over. Otherwise, write 0 and return False.
 
     The winner gets 1. Without a winner, the living seats get equal shares.
     """

@@ -117,9 +117,9 @@ class ModelAgent(Agent):
     # -------------------------------------------------------------------------------------- requests
 
     def _new_plan(self, view: View) -> None:
-        """Request answers until a plan can be played; after too many failures, use the fallback.
+        """Request answers until a plan can be played. If this fails, use the fallback.
 
-        In either case the plan has a next action.
+        In either case, the plan has a next action.
         """
         messages = self._messages(view)
         for _ in range(self.settings.attempts):

@@ -110,7 +110,7 @@ def _checked(facts: dict[str, Any], path: Path) -> dict[str, Any]:
     defaults = {field.name: field.default for field in fields(Settings)}
     for name, value in facts.items():
         if name not in defaults:
-            raise ValueError(f"{path}: unknown setting {name!r}; allowed: {', '.join(defaults)}")
+            raise ValueError(f"{path}: unknown setting {shortened(name)}; allowed: {', '.join(defaults)}")
         kind = float if defaults[name] is None else type(defaults[name])
         is_number = isinstance(value, int | float) and not isinstance(value, bool)
         if not (is_number if kind is float else isinstance(value, kind) and not isinstance(value, bool)):

@@ -45,7 +45,7 @@ def post(url: str, key: str, body: bytes, limit: float) -> Reply:
 
 @lru_cache(maxsize=1)
 def _loop(process: int) -> tuple[asyncio.AbstractEventLoop, httpx2.AsyncClient]:
-    """Return the event loop of the process `process`, and one client without cookies for all endpoints."""
+    """Return the event loop of the process with the ID `process`, and one client without cookies."""
     import httpx2
 
     loop = asyncio.new_event_loop()

@@ -197,7 +197,7 @@ def clear_chances(attackers, defenders, chances):
 
 @inlined
 def add_losses(game, attackers, defenders, chance, chances):
-    """Add the probability `chance` to the armies that remain after the current dice of `game`."""
+    """Add `chance` to the entry of `chances` for the troops left after the current dice of `game`."""
     compare_dice(game)
     chances[attackers - int64(game.losses[ATTACKER]), defenders - int64(game.losses[DEFENDER])] += chance
 

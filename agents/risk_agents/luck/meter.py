@@ -142,8 +142,8 @@ class LuckMeter:
         records = np.ascontiguousarray(games)
         if records.dtype != self._tools.games.dtype or records.shape != (len(actions),):
             raise ValueError(
-                f"games have shape {records.shape} and dtype {shortened(str(records.dtype))}: {len(actions)} "
-                "game records of this map's size class are needed, one for each list of actions"
+                f"games have shape {records.shape} and dtype {shortened(str(records.dtype))}: must be "
+                f"{len(actions)} records of games on this map, one for each list of actions"
             )
         counts = np.array([len(of_game) for of_game in actions], np.int64)
         played = np.zeros((len(counts), int(counts.max(initial=0))), np.int32)

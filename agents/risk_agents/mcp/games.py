@@ -80,9 +80,9 @@ class OpenGames:
         """Start a game and play up to a client's first decision; return the token of each client's seat.
 
         `opponents` are registered bots, or "open" for another client, clockwise from `seat`. A new game never
-        ends a game that another client uses. Clients must not read or run files on this machine. The method
-        therefore raises ValueError for maps that clients may not choose (`check_open_map`), and for bots that
-        are not registered.
+        ends a game that another client began and still uses. Clients must not read or run files on this
+        machine. The method therefore raises ValueError for maps that clients may not choose
+        (`check_open_map`), and for bots that are not registered.
         """
         rules = _rules(preset, len(opponents) + 1, options or {})
         P = rules.num_players

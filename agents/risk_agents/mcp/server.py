@@ -119,7 +119,7 @@ def _add_looking(server: MCPServer, games: OpenGames) -> None:
         attackers: all troops on the source. defenders: all troops on the target.
         """
         if not (1 <= attackers <= 100_000 and 1 <= defenders <= 100_000):
-            raise ValueError(f"attackers={attackers}, defenders={defenders}: must be from 1 to 100,000")
+            raise ValueError(f"attackers={attackers}, defenders={defenders}: both must be from 1 to 100,000")
         return f"{100 * win_probability(attackers, defenders):.1f} %"
 
     @_tool(server)

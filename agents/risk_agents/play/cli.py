@@ -115,7 +115,7 @@ def _parser() -> argparse.ArgumentParser:
         f"label (default: as many as needed of {','.join(OPPONENTS)})"
     )
     add("--opponents", metavar="A,B,...", help=opponents)
-    players = f"you and the agents in --opponents, if the preset allows that number; else {PLAYERS}"
+    players = f"1 plus the number of agents in --opponents, if the preset allows that number; else {PLAYERS}"
     add_rules_arguments(parser, BOOK, players)
     add(
         "--seat",

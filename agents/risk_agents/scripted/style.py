@@ -183,7 +183,7 @@ def lack(game, board, seat, style, territory):
 
 @kernel
 def disliked(game, board, rules, seat, style):
-    """Return the strongest rival and the foe of the grudges, or NONE for each."""
+    """Return the strongest rival, and the rival to take revenge on. Each of them can be NONE."""
     enemy = foe(game, rules, seat, style[GRUDGES:]) if style[REVENGE] > 0 else NONE
     return strongest_rival(game, board, rules, seat), enemy
 

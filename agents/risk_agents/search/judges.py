@@ -110,7 +110,7 @@ def write_beam_values(games, boards, rules, lanes, weights, chances):
 
 
 def judge_heuristically(batch: GameVector, lanes: Array) -> Array:
-    """Return every seat's win probability by `search.evaluation` in each lane, float64 (k, 6)."""
+    """Return every seat's win probability in k lanes, float64 (k, 6), as estimated by `search.evaluation`."""
     chances = np.zeros((len(lanes), MAX_SEATS))
     write_evaluations(batch.records, batch.tables.board, batch.tables.rules, lanes, chances)
     return chances

@@ -197,7 +197,7 @@ class Rollouts:
     ) -> None:
         """Raise ValueError if an argument is not allowed.
 
-        `samples` must be records of this map's size class.
+        `samples` must be records of games on this map.
         """
         batch = self._batch
         if (
@@ -206,9 +206,8 @@ class Rollouts:
             or not len(samples)
             or samples.dtype != batch.records.dtype
         ):
-            raise ValueError(
-                "samples must be a one-dimensional array of at least one game record of this map's size class"
-            )
+            given = f"{samples.shape} {samples.dtype}" if isinstance(samples, np.ndarray) else samples
+            raise ValueError(f"samples={shortened(given)}: must be 1 or more records of games on this map")
         allowed = {
             "plans": (plans, 0, max(self.num_plans, 1)),
             "column": ([column], 0, max(self._arena.memory.shape[2], 1)),

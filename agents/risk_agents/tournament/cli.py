@@ -221,13 +221,10 @@ def _add_files(parser: argparse.ArgumentParser) -> None:
         nargs="?",
         const="",
         metavar="FILE",
-        help="continue the tournament in FILE (default: the newest tournament-*.sqlite), with its settings",
+        help="continue the tournament in FILE; if FILE is left out, continue the tournament of --out, or "
+        "else of the newest tournament-*.sqlite",
     )
-    add(
-        "--save",
-        metavar="FILE",
-        help="write the saved games, one line per game (`risk-env replay` reads the file)",
-    )
+    add("--save", metavar="FILE", help="write the saved games, one per line (for `risk-env replay`)")
     add("--replays", metavar="FOLDER", help="folder for replays of games, as pages for a browser")
     add(
         "--replay-games",
@@ -236,7 +233,7 @@ def _add_files(parser: argparse.ArgumentParser) -> None:
         help=f"games for --replays: {FORMS} (default: every:100)",
     )
     add("--csv", metavar="FILE", help="write a CSV file, one row per game")
-    add("--json", metavar="FILE", help="write the configuration and the summary as JSON")
+    add("--json", metavar="FILE", help="write the configuration and the summary to this file as JSON")
     add(
         "--population",
         action="store_true",
@@ -256,8 +253,8 @@ def _add_sandbox(parser: argparse.ArgumentParser) -> None:
         nargs="?",
         const=LEVELS[0],
         choices=LEVELS,
-        help="limit the network, memory and files of agents that are programs or Python files, as far as "
-        "this machine can; with strict, fail unless bubblewrap works (default: no limits)",
+        help="limit the network, memory and files of agents that are programs or Python files (default: no "
+        "limits). yes: as far as this machine allows; strict: fail unless bubblewrap works",
     )
 
 
@@ -314,9 +311,10 @@ def _resumed(arguments: argparse.Namespace) -> Store:
     for name, value in given.items():
         if value != store.arguments.get(name):
             option, then = name.replace("_", "-"), store.arguments.get(name)
+            told = f"with {brief(then)}" if then is not None else "without this option"
             raise ValueError(
-                f"--{option} is {value!r}, but {store.path} was started with {then!r}; start a new "
-                "tournament with --out"
+                f"--{option} is {value!r}, but {store.path} was started {told}; start a new tournament "
+                "with --out"
             )
     if not arguments.allow_programs:
         texts = split_agents(arguments.agents or "") + ([arguments.against] if arguments.against else [])
@@ -349,8 +347,8 @@ def _tried_again(store: Store, level: str | None) -> TournamentConfig:
     for now, then in zip(tested, config.entrants, strict=True):
         if now.version != then.version:
             raise ValueError(
-                f"agent={then.label!r} is version {now.version!r}, but was {then.version!r} in {store.path}; "
-                "start a new tournament with --out"
+                f"agent={then.label!r} is version {brief(now.version)}, but was {brief(then.version)} in "
+                f"{store.path}; start a new tournament with --out"
             )
     return replace(config, entrants=tested, sandbox=level)
 

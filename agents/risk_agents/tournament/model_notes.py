@@ -6,7 +6,7 @@ from typing import Any
 
 from risk_agents.tournament.results import GameResult
 
-Notes = Sequence[Mapping[str, Any] | None]  # notes of one game by seat; None if the agent is not a model
+Notes = Sequence[Mapping[str, Any] | None]  # notes of one game by seat; None: not a language model
 MOST = 1e12  # largest number in the notes of a game
 MOST_KINDS = 10  # maximum number of kinds of failures
 ADDED = ("turns", "exchanges", "illegal", "fallbacks", "tokens_in", "tokens_out", "money", "seconds")
@@ -17,7 +17,7 @@ HEADING = [
 
 
 def are_notes(facts: Any) -> bool:
-    """Return True if a value from a file is valid as the notes about one model in one game."""
+    """Return True if a value from a file is valid as the notes about one language model in one game."""
     if not isinstance(facts, dict) or not isinstance(facts.get("failures"), dict):
         return False
     failures = facts["failures"]
@@ -27,7 +27,7 @@ def are_notes(facts: Any) -> bool:
 
 
 def model_rows(results: Sequence[GameResult], labels: Sequence[str]) -> list[list[str]]:
-    """Return a table row (HEADING) for each agent that is a model; the row covers all games of the agent."""
+    """Return a table row with the columns HEADING for each language model, over all of its games."""
     totals: dict[int, Counter[str]] = {}
     failures: dict[int, Counter[str]] = {}
     for result in results:

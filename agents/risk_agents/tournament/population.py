@@ -136,9 +136,9 @@ def alpha_rank(payoffs: Floats, mutation: float = MUTATION) -> Floats:
     """Return the share of time in which each agent is played, float (K,), in the limit of strong selection.
 
     A population plays one agent at a time. In each step, another agent is drawn uniformly, and can replace
-    the current agent. The probability of the replacement is 1 - `mutation` if the drawn agent finishes ahead
-    of the current agent in more than half of the games that both play. The probability is 0.5 if the agents
-    are equal, and `mutation` otherwise. `payoffs` is as in `nash_average`.
+    the current agent. The drawn agent is better if it finishes ahead of the current agent in more than half
+    of the games that both play. The probability of the replacement is 1 - `mutation` if the drawn agent is
+    better, 0.5 if the agents are equal, and `mutation` otherwise. `payoffs` is as in `nash_average`.
     """
     gains = payoffs - payoffs.T
     K = len(gains)

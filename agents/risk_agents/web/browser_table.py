@@ -105,7 +105,7 @@ class Setting:
         ):
             raise Refused(
                 f"the saved game has {len(names)} names and {len(tokens)} tokens: it must have one name and "
-                "one token for each seat, as strings"
+                f"one token, both strings, for each of {len(game.players)} seats"
             )
         if not all(map(is_label, names)):
             raise Refused(
@@ -150,9 +150,9 @@ class BrowserTable(Match):
     """A match that people play and watch in browsers.
 
     `keep(number, action, is_open)` saves an action before the action is played. `keep` raises NotKept if the
-    action cannot be saved, or if `is_open()` is false. `has_no_room()` is called before each decision. It
-    returns the reason why the game must stop at a size limit, or "" if the game may continue. Slow work runs
-    in threads, one job at a time. The frames of the viewers change only on the event loop.
+    action cannot be saved, or if `is_open()` is false. Before each decision, `has_no_room()` is called. The
+    result is the reason why the game must stop at a size limit, or "" if the game may continue. Slow work
+    runs in threads, one job at a time. The frames of the viewers change only on the event loop.
     """
 
     def __init__(
@@ -678,7 +678,7 @@ def choice_of(game: Game, answer: Answer) -> list[int] | str:
 def _set_of(game: Game, cards: list[int]) -> list[int]:
     """Return the actions that trade cards; raise Refused if the cards are not a set in the hand."""
     if not 1 <= len(cards) <= MOST_CARDS or any(type(card) is not int for card in cards):
-        raise Refused(f"cards={shortened(cards)}: must be a list of 1 to {MOST_CARDS} numbers")
+        raise Refused(f"cards={shortened(cards)}: must be a list of 1 to {MOST_CARDS} action numbers")
     if game.phase != Phase.TRADE:
         raise Refused(f"cards can be traded only in phase TRADE, but the phase is {game.phase.name}")
     done = game.tables.space.done
@@ -694,7 +694,7 @@ def _set_of(game: Game, cards: list[int]) -> list[int]:
             after.step(card)
     traded = Counter(game.hand(seat)) - Counter(after.hand(seat))
     if not named or named - traded:
-        raise Refused("the cards are not a set in your hand")
+        raise Refused(f"cards={shortened(cards)}: these cards are not a set in your hand")
     return cards
 
 

@@ -60,7 +60,8 @@ def _parser() -> argparse.ArgumentParser:
         "--from",
         metavar="FILE",
         dest="source",
-        help="show a recorded game from a file that `replay` can read; people can continue from any moment",
+        help="show a recorded game from a file that `replay` can read; people can continue the game from any "
+        "moment",
     )
     add("--game", type=int, metavar="N", help="with --from: number of the game in the tournament")
     add("--at", type=int, metavar="N", help="with --from: first step to show")
@@ -99,9 +100,10 @@ def _recorded(lobby: Lobby, arguments: argparse.Namespace) -> str:
     """
     games = list(islice(replayed_games(arguments.source, arguments.game), 2))
     if len(games) != 1:
-        raise ValueError(
-            f"--from {arguments.source}: the file contains {'several games' if games else 'no such game'}; "
-            "choose a game with --game"
-        )
+        game = "no game" if arguments.game is None else f"no game {arguments.game}"
+        found = "several games" if games else game
+        other = "choose another file" if arguments.game is None else "choose another number with --game"
+        hint = "choose one with --game" if games else other
+        raise ValueError(f"--from {arguments.source}: the file contains {found}; {hint}")
     step = "" if arguments.at is None else f"#{arguments.at}"
     return f"game/{lobby.add_recorded(games[0][0])}{step}"

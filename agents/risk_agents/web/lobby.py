@@ -112,7 +112,8 @@ class Lobby:
     async def begin(self, wish: Any) -> tuple[str, Setting]:
         """Begin a game; return the game's name and setting.
 
-        Raises ValueError with the reason if the request is not valid, or if the game cannot be saved.
+        Raises ValueError with the reason if the request is not valid, or if the game cannot begin or cannot
+        be saved.
         """
         return await self._start(partial(self._setting, wish))
 
@@ -123,8 +124,8 @@ class Lobby:
     async def again(self, name: str, token: str) -> tuple[str, Setting]:
         """Begin a game with the same players and other dice, and return the new game's name and setting.
 
-        Raises Refused unless the old game is over, or `token` is the secret of the person who began the old
-        game. A recorded game is also refused.
+        Raises Refused if the old game does not exist or is a recorded game. Also raises Refused unless the
+        old game is over, or `token` is the secret of the person who began the old game.
         """
         table = await self.table(name)
         setting = table.setting
@@ -138,7 +139,7 @@ class Lobby:
         """Delete a game.
 
         Raises Refused if the game does not exist, or if `token` is not the secret of the person who began
-        the game.
+        the game. Raises NotKept if the database cannot be written.
         """
         facts = await self._looking.run(self.store.facts, name)
         if facts is None or name in self._deleted:

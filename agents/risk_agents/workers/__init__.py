@@ -54,9 +54,11 @@ def add_options(parser: ArgumentParser, note: str = "") -> None:
     """
     where = f"workers for the games: {WORKERS} (default: 1{note})"
     parser.add_argument("--workers", default="1", metavar="N", help=where)
-    longest = f"(default: {LONGER} times the longest time so far, at least {LEAST_LIMIT:g})"
-    limit = "with several workers: time limit for a chunk of games, in seconds; a late chunk starts again"
-    parser.add_argument("--chunk-limit", type=_seconds, metavar="S", help=f"{limit} {longest}")
+    limit = (
+        "with several workers: time limit for a chunk of games, in seconds (default: "
+        f"{LONGER} times the longest chunk so far, at least {LEAST_LIMIT:g}). A late chunk starts again"
+    )
+    parser.add_argument("--chunk-limit", type=_seconds, metavar="S", help=limit)
 
 
 def _seconds(text: str) -> float:

@@ -44,7 +44,8 @@ def import_map(
     `cards` is the `.cards` file of a Domination map (default: the file that the map names, if this file is in
     the same folder). `mirror` makes one-way borders two-way. `simplify` leaves out features that the rules do
     not have. `picture` is a PNG or JPEG file with the picture of the map. With a picture, the coordinates of
-    the map must be pixels of the picture, and the map file must be written into the folder of the picture.
+    the map must be pixels of the picture. The map file must then be written into the folder of the picture.
+
     Raises MapError if the file has problems; the error lists the problems.
     """
     path = Path(path)

@@ -6,9 +6,9 @@ from risk_env.bounded_io import shortened
 
 
 class SectionLine(NamedTuple):
-    """A line of a section, and its place in the file."""
+    """A line of a section, and the number of the line."""
 
-    place: str
+    place: str  # such as "line 3"
     text: str
 
 
@@ -19,8 +19,8 @@ Sections = dict[str, list[SectionLine]]
 def read_sections(text: str, file: str = "") -> Sections:
     """Return the lines of each section, by the section's name in lower case.
 
-    `file` is the name of the file in the place of each line (default: no name). Empty lines and lines that
-    begin with COMMENT are left out. Lines before the first header are in the section "".
+    `file` is the file name in the `place` of each line, as in "x.map, line 3" (default: no name). Empty lines
+    and lines that begin with COMMENT are left out. Lines before the first header are in the section "".
     """
     sections: Sections = {"": []}
     section = sections[""]
