@@ -206,8 +206,8 @@ class Rollouts:
             or not len(samples)
             or samples.dtype != batch.records.dtype
         ):
-            given = f"{samples.shape} {samples.dtype}" if isinstance(samples, np.ndarray) else samples
-            raise ValueError(f"samples={shortened(given)}: must be 1 or more records of games on this map")
+            wrong = f"{samples.shape} {samples.dtype}" if isinstance(samples, np.ndarray) else samples
+            raise ValueError(f"samples={shortened(wrong)}: must be 1 or more records of games on this map")
         allowed = {
             "plans": (plans, 0, max(self.num_plans, 1)),
             "column": ([column], 0, max(self._arena.memory.shape[2], 1)),
