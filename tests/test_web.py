@@ -396,7 +396,7 @@ def test_a_file_of_games_starts_no_programs_unasked(tmp_path: Path) -> None:
         assert "/dev/zero" in final_message(server, "map")
         assert "a saved game of the server must have" in final_message(server, "odd")
         assert "name that is not a valid label" in final_message(server, "names")
-        assert "one name and one token for each seat" in final_message(server, "seats")
+        assert "it must have one name and one token, both strings" in final_message(server, "seats")
         listed = {entry["game"]: entry for entry in server.get("/api/games").json()}
         assert (
             listed["names"]["names"] == listed["odd"]["names"] == [] and "damaged" in listed["odd"]["state"]
