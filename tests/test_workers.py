@@ -173,13 +173,14 @@ def test_work_that_hangs_begins_again_elsewhere(tmp_path: Path, capsys):
         )
 
 
-def test_work_that_always_hangs_ends_the_run(monkeypatch: pytest.MonkeyPatch):
+def test_work_that_always_hangs_ends_the_run(monkeypatch: pytest.MonkeyPatch, capsys):
     monkeypatch.setattr(processes, "RETRIES", 0)
     with (
         open_executor("2", limit=0.5) as executor,
         pytest.raises(WorkLostError, match="failed 1 times: its worker died, or exceeded"),
     ):
         executor.submit(hanging.loop, 60).result()
+    assert "begins again" not in capsys.readouterr().err
 
 
 STATE = np.zeros(1 << 17, np.int64)  # a megabyte, so that it is in Ray's object store

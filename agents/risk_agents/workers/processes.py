@@ -77,13 +77,13 @@ class ProcessExecutor(WorkExecutor):
         return future
 
     def _run(self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        for _ in range(1 + RETRIES):
+        for retries_left in reversed(range(1 + RETRIES)):
             worker, start = self._worker(), time.monotonic()
             try:
                 result = worker.call((function, args, kwargs), self._limits.of(function))
             except _LostError as lost:
                 self._workers.pop(get_ident()).kill()
-                if not self._is_closed:
+                if retries_left and not self._is_closed:
                     say_again(str(lost))
             else:
                 self._limits.ended(function, time.monotonic() - start)
