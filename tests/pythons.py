@@ -6,6 +6,9 @@ pytest only. There, `make quick` runs the tests without compiling, and a short p
 plays games.
 
 The exit status is 0 only if every version was found and passed.
+
+CI runs all tests on one of the versions. `--turn N` prints the interpreter for run N: runs in a row get the
+versions by turns, and a run whose version is not found gets the interpreter of this program.
 """
 
 import argparse
@@ -34,7 +37,14 @@ def main() -> int:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("versions", nargs="*", metavar="3.X", help="versions to test (default: all)")
-    wanted = parser.parse_args().versions or tested_versions()
+    parser.add_argument(
+        "--turn", type=int, metavar="N", help="print the interpreter for run N of CI, and stop"
+    )
+    arguments = parser.parse_args()
+    if arguments.turn is not None:
+        print(interpreter_of_turn(arguments.turn))
+        return 0
+    wanted = arguments.versions or tested_versions()
     if unknown := sorted({*wanted} - {*tested_versions()}):
         parser.error(f"{', '.join(unknown)}: allowed: {', '.join(tested_versions())}")
     results = {version: result(version) for version in wanted}
@@ -49,9 +59,15 @@ def tested_versions() -> list[str]:
     return [found[1] for line in project["classifiers"] if (found := CLASSIFIER.fullmatch(line))]
 
 
+def interpreter_of_turn(turn: int) -> str:
+    """Return the path of the interpreter for run `turn` of CI."""
+    versions = tested_versions()
+    return interpreter(versions[turn % len(versions)]) or sys.executable
+
+
 def result(version: str) -> str:
     """Test one version; return PASSED, FAILED or MISSING."""
-    python = next((path for path in candidates(version) if runs(path, version)), None)
+    python = interpreter(version)
     if python is None:
         return MISSING
     place = ROOT / "build" / f"python{version}"
@@ -59,6 +75,11 @@ def result(version: str) -> str:
     command = ["make", "quick", f"PYTHON={python}", f"VENV={place}", "ARGS="]
     quick = subprocess.run(command, cwd=ROOT, env=clean())
     return PASSED if quick.returncode == 0 and compiles(place / "bin" / "python") else FAILED
+
+
+def interpreter(version: str) -> str | None:
+    """Return the path of an interpreter of a version, or None."""
+    return next((path for path in candidates(version) if runs(path, version)), None)
 
 
 def candidates(version: str) -> Iterator[str]:

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 import risk_env
+from tests import pythons
 from tests.dockerfiles import health_code, instructions
 from tests.wheel_check import release_notes
 
@@ -227,3 +228,17 @@ def test_the_page_of_formats_has_the_numbers_of_the_code() -> None:
     for name, number in numbers.items():
         module, _, constant = name.rpartition(".")
         assert str(getattr(importlib.import_module(module), constant)).split()[-1] == number, name
+
+
+def test_runs_of_ci_in_a_row_get_the_supported_versions_by_turns(monkeypatch: pytest.MonkeyPatch) -> None:
+    versions = pythons.tested_versions()
+    monkeypatch.setattr(pythons, "interpreter", "python{}".format)
+    runs = [pythons.interpreter_of_turn(turn) for turn in range(7, 7 + len(versions))]
+    assert sorted(runs) == [f"python{version}" for version in versions]
+
+
+def test_a_run_of_ci_without_the_version_of_its_turn_uses_the_interpreter_at_hand(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(pythons, "interpreter", lambda version: None)
+    assert {pythons.interpreter_of_turn(turn) for turn in range(3)} == {sys.executable}
