@@ -12,6 +12,7 @@ contains the algorithm.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
@@ -176,7 +177,8 @@ class Trainer(TorchRun):
             for some in minibatches
         ]
         metrics = {
-            f"train/{name}": sum(loss[name].item() for loss in losses) / len(losses) for name in losses[0]
+            f"train/{name}": math.fsum(loss[name].item() for loss in losses) / len(losses)
+            for name in losses[0]
         }
         metrics["train/explained_variance"] = 1 - float(
             estimates[known].var() / (returns[known].var() + 1e-8)

@@ -17,6 +17,7 @@ same with and without interruptions.
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -142,7 +143,7 @@ def _population(settings: Responses, exploiters: Sequence[str], runs: Runs) -> d
     """Return the settings `bots` and `weights` of a value that is trained with all exploiters so far."""
     config = runs.config(settings.value, settings.value_settings)
     share = settings.exploiter_share
-    own = [(1 - share) * weight / sum(config.weights) for weight in config.weights]
+    own = [(1 - share) * weight / math.fsum(config.weights) for weight in config.weights]
     theirs = [share / len(exploiters)] * len(exploiters)
     return {"bots": [*config.bots, *exploiters], "weights": [*own, *theirs]}
 

@@ -3,6 +3,7 @@
 The result files may be untrusted, so all their strings are escaped.
 """
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
@@ -70,7 +71,7 @@ class LeaderboardEntry(NamedTuple):
         """Mean score over the tracks of the file; training tracks count only if there are no other tracks."""
         general = [track.name for track in self.header.tracks if track.training_decisions is None]
         scores = [self.scores[name].score.value for name in general or self.scores]
-        return sum(scores) / len(scores)
+        return math.fsum(scores) / len(scores)
 
 
 def read_folder(folder: str | Path) -> list[Path]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 
 from risk_agents.review.reviewing import Mistake, Review
@@ -31,8 +32,8 @@ def lines(review: Review) -> Iterator[str]:
 
 def _row(review: Review, seat: int) -> tuple[str, ...]:
     """Return the cells of a seat's row in the table."""
-    luck = sum(turn.luck[seat] for turn in review.turns)
-    cost = sum(turn.loss for turn in review.turns if turn.seat == seat)
+    luck = math.fsum(turn.luck[seat] for turn in review.turns)
+    cost = math.fsum(turn.loss for turn in review.turns if turn.seat == seat)
     start, end = review.turns[0].chances[seat], review.end[seat]
     name = f"{seat}: {review.names[seat]}"
     return name, f"{100 * start:.0f}", f"{100 * luck:+.0f}", f"{-100 * cost:+.0f}", f"{100 * end:.0f}"
