@@ -39,7 +39,9 @@ class GameStore:
     def __init__(self, path: str | Path) -> None:
         self._lock, reason = Lock(), "cannot be opened as a game database"
         try:
-            self._database = sqlite3.connect(path, timeout=WAIT, isolation_level=None, check_same_thread=False)
+            self._database = sqlite3.connect(
+                path, timeout=WAIT, isolation_level=None, check_same_thread=False
+            )
         except sqlite3.Error as error:
             raise ValueError(f"database={str(path)!r} {reason}: {error}") from error
         try:
