@@ -7,8 +7,8 @@ plays games.
 
 The exit status is 0 only if every version was found and passed.
 
-CI runs all tests on one of the versions. `--turn N` prints the interpreter for run N: runs in a row get the
-versions by turns, and a run whose version is not found gets the interpreter of this program.
+CI runs all tests on one version. `--turn N` prints the interpreter for commit N: consecutive commits get the
+versions by turns. If the version is not found, the interpreter of this program is printed.
 """
 
 import argparse
@@ -38,7 +38,7 @@ def main() -> int:
     )
     parser.add_argument("versions", nargs="*", metavar="3.X", help="versions to test (default: all)")
     parser.add_argument(
-        "--turn", type=int, metavar="N", help="print the interpreter for run N of CI, and stop"
+        "--turn", type=int, metavar="N", help="print the interpreter for commit N in CI, and stop"
     )
     arguments = parser.parse_args()
     if arguments.turn is not None:
@@ -60,7 +60,7 @@ def tested_versions() -> list[str]:
 
 
 def interpreter_of_turn(turn: int) -> str:
-    """Return the path of the interpreter for run `turn` of CI."""
+    """Return the path of the interpreter with which CI tests commit number `turn`."""
     versions = tested_versions()
     return interpreter(versions[turn % len(versions)]) or sys.executable
 
