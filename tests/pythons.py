@@ -7,8 +7,8 @@ plays games.
 
 The exit status is 0 only if every version was found and passed.
 
-CI runs all tests on one version. `--turn N` prints the interpreter for commit N: consecutive commits get the
-versions by turns. If the version is not found, the interpreter of this program is printed.
+Each CI run runs all tests on one version. `--turn N` prints the interpreter for commit N. Consecutive commits
+get the versions by turns. If the version is not found, the interpreter of this program is printed.
 """
 
 import argparse
