@@ -35,6 +35,15 @@ def shortened(value: Any) -> str:
     return words if len(words) <= 80 else words[:77] + "..."
 
 
+def cause(error: Exception) -> str:
+    """Return the kind and the words of an error for the message of another error.
+
+    The result is one line of at most 300 characters.
+    """
+    words = f"{type(error).__name__}: {' '.join(str(error).split())}"
+    return words if len(words) <= 300 else words[:297] + "..."
+
+
 def regular_file(path: str | Path) -> Path:
     """Return the path of a regular file. Raises FileNotFoundError for any other path."""
     if not Path(path).is_file():

@@ -8,7 +8,7 @@ import zlib
 
 import pytest
 
-from risk_env.bounded_io import MOST_NESTING, parse_json, read_file, read_zip, shortened
+from risk_env.bounded_io import MOST_NESTING, cause, parse_json, read_file, read_zip, shortened
 
 
 def test_a_regular_file_is_read_up_to_its_bound(tmp_path):
@@ -121,3 +121,9 @@ def test_any_value_can_be_shown():
         assert "too large" in shortened(value)
     while deep:
         (deep,) = deep
+
+
+def test_the_cause_of_an_error_is_one_short_line():
+    assert cause(ValueError("rows[3].name: must be\n  a text")) == "ValueError: rows[3].name: must be a text"
+    long = cause(ValueError("x" * 1000))
+    assert len(long) == 300 and long.endswith("...")

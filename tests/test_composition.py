@@ -266,6 +266,22 @@ def test_odds_are_told_only_where_no_reward_changes_the_dice(reward: str | None)
     assert all(told.values()) is (reward is None) and any(told.values()) is (reward != "attack die")
 
 
+@pytest.mark.parametrize("has_maneuver", [False, True])
+def test_the_question_tells_whether_attacks_follow_a_fortify_move(has_maneuver: bool) -> None:
+    game = Game(Rules.preset("command_room", 3, setup="random"), "classic", seed=1)
+    while game.phase != Phase.DRAFT:
+        game.step(int(game.legal_actions()[0]))
+    game.record["reward_owner"][:] = NOBODY
+    if has_maneuver:
+        game.record["reward_owner"][Reward.STARTING_MANEUVER] = game.seat
+    while game.phase != Phase.FORTIFY_FROM:
+        declines = game.phase == Phase.ATTACK
+        game.step("done" if declines else int(game.legal_actions()[0]))
+    assert question_of(game)["attacks"] is has_maneuver
+    game.step("done")
+    assert (game.phase == Phase.ATTACK) is has_maneuver
+
+
 def test_the_server_settles_neutral_troops(tmp_path: Path) -> None:
     with client(tmp_path) as server:
         begin = begun(server, preset="two_player", options={}, map="classic")

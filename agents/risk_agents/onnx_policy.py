@@ -19,7 +19,7 @@ from risk_env.board.action_space import ActionSpace
 from risk_env.board.maps import Board
 from risk_env.board.rules import Rules
 from risk_env.board.tables import tables
-from risk_env.bounded_io import UNREADABLE, parse_json, read_file, shortened
+from risk_env.bounded_io import UNREADABLE, cause, parse_json, read_file, shortened
 from risk_env.observations import observation_size
 from risk_env.players import Policy
 from risk_env.text.escape import label
@@ -447,7 +447,7 @@ def _inferred(model: Any) -> dict[str, tuple[int, ...]]:
     try:
         inferred = onnx.shape_inference.infer_shapes(run, check_type=True, strict_mode=True)
     except onnx.shape_inference.InferenceError as error:
-        raise ValueError(f"the shapes of the model do not match: {shortened(str(error))}") from error
+        raise ValueError(f"the shapes of the model do not match: {cause(error)}") from error
     for value in (*inferred.graph.input, *inferred.graph.value_info):
         tensor = value.type.tensor_type
         dims = tensor.shape.dim

@@ -34,7 +34,7 @@ from risk_agents.workers import InProcess, WorkExecutor
 from risk_env.arrays import Array
 from risk_env.board.maps import load_map
 from risk_env.bots import CompiledBot
-from risk_env.bounded_io import parse_json, read_file, shortened
+from risk_env.bounded_io import cause, parse_json, read_file, shortened
 from risk_env.whole_file import whole_file
 from risk_training.config import TRAINERS, RunSettings
 from risk_training.declared import ROWS, Declared, Number, SomeOf, Whole, check_declared
@@ -457,7 +457,7 @@ def load_checkpoint(folder: str | Path) -> dict[str, Any]:
 
 
 def _no_checkpoint(path: Path, error: Exception) -> ValueError:
-    problem = f"{str(path)!r} is not a checkpoint of this version: {shortened(error)}"
+    problem = f"{str(path)!r} is not a checkpoint of this version: {cause(error)}"
     return ValueError(f"{problem}; start a new run with --config")
 
 

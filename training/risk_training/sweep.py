@@ -22,7 +22,7 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
-from risk_env.bounded_io import shortened
+from risk_env.bounded_io import cause, shortened
 from risk_env.whole_file import whole_file
 from risk_training.config import (
     MOST_SEED,
@@ -195,7 +195,7 @@ def _study(sweep: Sweep, config: Mapping[str, Any], folder: Path) -> Any:
         )
         kept = dict(study.user_attrs.get(SETTINGS, {}))
     except (DatabaseError, ValueError, TypeError, KeyError, RuntimeError) as error:
-        raise ValueError(f"{path} is not the study of a sweep: {shortened(error)}") from error
+        raise ValueError(f"{path} is not the study of a sweep: {cause(error)}") from error
     keys = {key: vars(values) if isinstance(values, Span) else values for key, values in sweep.keys.items()}
     same = {"keys": keys, "sampler": sweep.sampling.sampler, "seed": sweep.sampling.seed}
     same["config"] = {name: value for name, value in config.items() if name != "device"}

@@ -756,7 +756,8 @@ def question_of(game: Game, decision: int = 0) -> dict[str, Any]:
     In the result, `most` is the maximum number of troops that the decision allows, or 0 if the decision is
     not about an amount. `left` is the number of troops left to place, of which one answer can place at most
     `placeable` on one territory. `composes` is True if choices can wait until they are confirmed. `settles`
-    is the group of decisions that the command `settle` leaves to the server, or None.
+    is the group of decisions that the command `settle` leaves to the server, or None. For a fortify move,
+    `attacks` is True if attacks follow (a Starting Maneuver, RULES 9.8).
     """
     question = {
         "decision": decision,
@@ -773,6 +774,8 @@ def question_of(game: Game, decision: int = 0) -> dict[str, Any]:
     }
     if game.phase == Phase.TRADE:
         question["sets"] = proposed_sets(game)
+    if game.phase == Phase.FORTIFY_FROM:
+        question["attacks"] = not game.record.attacks_over
     if game.phase == Phase.DEFEND:
         question["whose"] = "your" if game.owner[game.record.target] == game.seat else "the neutral"
     return question | {"composed": [], "added": {}, "complete": False, "steps": 0}

@@ -257,7 +257,9 @@ export class Asker {
   /** Return the button that declines a choice or ends a part of the turn. */
   declining() {
     const { action } = this.done;
-    const button = this.plain(DONE[this.question.phase] ?? "Done", () => this.answer(action));
+    const { phase, attacks } = this.question;
+    const words = attacks ? "Begin the attacks" : (DONE[phase] ?? "Done");
+    const button = this.plain(words, () => this.answer(action));
     set(button, "data-kind", "done");
     set(button, "data-key", KEYS.done);
     set(button, "title", `Key: ${KEYS.done}`);
@@ -476,7 +478,8 @@ const TITLES = {
     `${name(target)} is yours. How many more troops follow from ${name(source)}?`,
   OBJECTIVE: () => "You have met an Objective. Choose the Objective to take.",
   AIRFIELD: () => "Choose the territory of the airfield.",
-  FORTIFY_FROM: () => "Move troops between your territories, or end the turn.",
+  FORTIFY_FROM: ({ attacks }) =>
+    `Move troops between your territories, or ${attacks ? "begin the attacks" : "end the turn"}.`,
   FORTIFY_TO: ({ source, name }) => `Where do the troops of ${name(source)} go?`,
   FORTIFY_AMOUNT: ({ source, target, name }) =>
     `How many troops move from ${name(source)} to ${name(target)}?`,
