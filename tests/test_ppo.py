@@ -189,7 +189,7 @@ def test_intervals_of_win_rates() -> None:
 def test_it_learns(tmp_path: Path) -> None:
     """An untrained policy learns to win over 80 % against `random`; the margin depends on the processor."""
     config = Config(
-        options={"setup": "random"}, n_timesteps=400_000, n_envs=128, learning_rate=1e-3,
+        players=2, options={"setup": "random"}, n_timesteps=400_000, n_envs=128, learning_rate=1e-3,
         evaluation=EvaluationSettings(opponents=()), checkpoint_interval=10**9, seed=1,
     )  # fmt: skip
     trainer = Trainer(config, tmp_path)
