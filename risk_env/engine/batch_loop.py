@@ -5,6 +5,7 @@ plays one game after another.
 """
 
 import numpy as np
+from numpy import int64
 
 from risk_env.compiler import entry_point, inlined, kernel
 from risk_env.core.bits import ONE, ZERO, has
@@ -120,11 +121,12 @@ def step_lanes(records, results, ends, episodes, views, is_full_step, lanes, act
     Unless `share.thread` is ALONE, other threads make the same call and share the lanes of a full step
     (`work_stealing`). A helper thread then waits in the kernel for further full steps.
     """
-    if share.thread == ALONE:
-        count = len(lanes)
-        if is_full_step and illegal_among(0, count, records.games, records.rules, lanes, actions) != NO_LANE:
+    alone = share.thread == ALONE
+    if alone:
+        first, last = int64(0), len(lanes)  # types as from `take`, so that `step_some` is compiled once
+        if is_full_step and any_illegal(first, last, records, lanes, actions):
             return False
-        step_some(0, count, records, results, ends, episodes, views, is_full_step, lanes, actions, False)
+        step_some(first, last, records, results, ends, episodes, views, is_full_step, lanes, actions, alone)
         return True
     while is_caller(share) or is_called(share):
         legal = check_shared(records, lanes, actions, share)
@@ -132,13 +134,19 @@ def step_lanes(records, results, ends, episodes, views, is_full_step, lanes, act
             first, last = take(share, SECOND, PLAYED_AT_ONCE)
             while first < last:
                 step_some(
-                    first, last, records, results, ends, episodes, views, is_full_step, lanes, actions, True
+                    first, last, records, results, ends, episodes, views, is_full_step, lanes, actions, alone
                 )
                 first, last = take(share, SECOND, PLAYED_AT_ONCE)
         if is_caller(share):
             return legal
         become_ready(share)
     return True
+
+
+@inlined
+def any_illegal(first, last, records, lanes, actions):
+    """Return True if an action in `lanes[first:last]` is not legal."""
+    return illegal_among(first, last, records.games, records.rules, lanes, actions) != NO_LANE
 
 
 @kernel
@@ -149,23 +157,19 @@ def check_shared(records, lanes, actions, share):
     """
     first, last = take(share, FIRST, CHECKED_AT_ONCE)
     while first < last:
-        illegal = illegal_among(first, last, records.games, records.rules, lanes, actions)
-        report_checked(share, last - first, illegal != NO_LANE)
+        report_checked(share, last - first, any_illegal(first, last, records, lanes, actions))
         first, last = take(share, FIRST, CHECKED_AT_ONCE)
     are_done = all_are_checked(share, len(lanes))
     if is_caller(share) and not are_done:
         are_done = close_checks(share, len(lanes))
         if not are_done:
-            return illegal_among(0, len(lanes), records.games, records.rules, lanes, actions) == NO_LANE
+            return not any_illegal(int64(0), len(lanes), records, lanes, actions)
     return are_done and not one_failed(share)
 
 
 @kernel
-def step_some(first, last, records, results, ends, episodes, views, is_full_step, lanes, actions, is_shared):
-    """Step `lanes[first:last]` as `step_lanes` does.
-
-    `is_shared` is true if other threads step the other lanes.
-    """
+def step_some(first, last, records, results, ends, episodes, views, is_full_step, lanes, actions, alone):
+    """Step `lanes[first:last]` as `step_lanes` does. Unless `alone`, other threads step the other lanes."""
     games, board, rules = records.games, records.boards[0], records.rules[0]
     clear_rewards(first, last, lanes, is_full_step, results)
     for k in range(first, last):
@@ -173,7 +177,7 @@ def step_some(first, last, records, results, ends, episodes, views, is_full_step
         if k + 1 < len(lanes):  # usually the lane that this thread steps next
             if len(games) > NEAR_ROWS:
                 fetch_lane(lanes[k + 1], games, is_full_step, views)
-            elif is_shared:  # the lane may be in the cache of the thread that chose its action
+            elif not alone:  # the lane may be in the cache of the thread that chose its action
                 fetch(games, lanes[k + 1])
         is_over = step_game(games[lane], board, rules, actions[lane], lane, results)
         if is_full_step:
@@ -297,7 +301,7 @@ def write_views(records, views, lanes):
 def write_view(game, board, rules, lane, views):
     """Write the seat to act in one game, the legal actions, and the seat's observation."""
     mask, words = views.masks[lane], views.observations[lane]
-    seat = int(game.seat)
+    seat = int64(game.seat)
     if views.mask_kind == BIT_MASK:
         write_bits(game, mask)
     elif views.mask_kind == BYTE_MASK:
