@@ -31,8 +31,8 @@ METHOD = f"""
 * `python -m benchmarks.instructions --record` counts again, and stores the counts for the present version.
 * Every workload runs twice, and only the second run is counted. The kernels are compiled for the processor
   `{PROCESSOR}`.
-* Two counts of the same code differed by 0.8 % for games of a compiled bot, and by at most 0.1 % for the other
-  workloads.
+* Two counts of the same code differed by 0.8 % for games of a compiled bot, and by at most 0.1 % for the
+  other workloads.
 * The counts depend on the versions of Python, NumPy and Numba.
 """
 
