@@ -16,8 +16,8 @@ PAGE = """# Speed over versions
 
 A *workload* is a fixed piece of work, such as ten games of a compiled bot. The table shows the number of
 processor instructions of each workload, in millions, as counted by Valgrind. Other processes do not affect
-the counts, so small changes are visible even on a shared machine. A count is not a measure of time, because
-time also depends on memory accesses and branches. [Benchmarks](benchmarks.md) shows speeds.
+these counts. A count is not a measure of time, because time also depends on memory accesses and branches.
+[Benchmarks](benchmarks.md) shows speeds.
 
 The workload *batch, mask* plays steps of a batch with random actions, and writes only the masks. The workload
 *batch, mask and observation* also writes the observations.
@@ -29,11 +29,11 @@ METHOD = f"""
 * `make bench-check` counts again, and fails if a workload needs over {100 * LIMIT:.0f} % more
   instructions than in the last record. The check needs Valgrind on x86-64.
 * `python -m benchmarks.instructions --record` counts again, and stores the counts for the present version.
-* Every workload runs twice, and only the second run is counted. The kernels are compiled for one
-  processor (`{PROCESSOR}`), whichever processor runs them.
-* Two counts of the same code differed by 0.8 % for the games of a compiled bot, and by 0.1 % or less for the
+* Every workload runs twice, and only the second run is counted. The kernels are compiled for the processor
+  `{PROCESSOR}`.
+* Two counts of the same code differed by 0.8 % for games of a compiled bot, and by at most 0.1 % for the
   other workloads.
-* Other versions of Python, NumPy or Numba can change the counts, so each record names these versions.
+* The counts depend on the versions of Python, NumPy and Numba.
 """
 
 
