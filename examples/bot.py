@@ -7,10 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from risk_env import ActionSpace, Agent, View
-from risk_env.board.maps import Board
-from risk_env.board.rules import Rules
-from risk_env.core.types import Phase
+from risk_env import ActionSpace, Agent, Board, Phase, Rules, View
 
 
 class Borderer(Agent):

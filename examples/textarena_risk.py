@@ -17,8 +17,7 @@ import textarena as ta
 from textarena.envs.registration import register_with_versions
 from textarena.wrappers import ActionFormattingWrapper, GameBoardObservationWrapper
 
-from risk_env import load_map
-from risk_env.board.rules import Rules
+from risk_env import Rules, load_map
 from risk_env.text_env import TextMatch
 
 PROMPT = """You are P{player} in a game of Risk. \

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from risk_env.board.maps import Board, MapError, load_map, map_names
     from risk_env.board.rules import Rules, presets
     from risk_env.bots import CompiledBot
+    from risk_env.core.types import Phase
     from risk_env.events import Event
     from risk_env.game import Game, SavedGameError
     from risk_env.match import Match, MatchResult
@@ -41,6 +42,7 @@ _HOMES = {
     "MapError": "board.maps",
     "Match": "match",
     "MatchResult": "match",
+    "Phase": "core.types",
     "PlayerFault": "players",
     "Policy": "players",
     "PositionError": "text.positions",
@@ -67,6 +69,7 @@ __all__ = [
     "MapError",
     "Match",
     "MatchResult",
+    "Phase",
     "PlayerFault",
     "Policy",
     "PositionError",

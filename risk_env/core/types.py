@@ -45,12 +45,16 @@ NUM_FACES = 6
 
 # Terms of the rules. A game record contains the numbers of these terms.
 
-Phase = IntEnum(  # the phases of decisions (docs/decisions.md), then OVER and the two phases of chance
+Phase = IntEnum(
     "Phase",
     "CAPITAL CLAIM DEPLOY DEPLOY_NEUTRAL HEADQUARTERS TRADE BONUS DRAFT DRAFT_AMOUNT ATTACK ATTACK_DICE "
     "DEFEND REROLL COMMANDER OCCUPY OBJECTIVE AIRFIELD FORTIFY_FROM FORTIFY_TO FORTIFY_AMOUNT OVER ROLL DRAW",
     start=0,
 )
+Phase.__doc__ = """Phases of a game: kinds of decisions (docs/decisions.md), OVER, and two kinds of chance.
+
+`game.phase` and `view.phase` are members. ROLL and DRAW are the phases of chance.
+"""
 SETUP_PHASES = (Phase.CAPITAL, Phase.CLAIM, Phase.DEPLOY, Phase.DEPLOY_NEUTRAL, Phase.HEADQUARTERS)
 DRAFT_PHASES = (Phase.TRADE, Phase.BONUS, Phase.DRAFT, Phase.DRAFT_AMOUNT)
 DICE_PHASES = (Phase.REROLL, Phase.COMMANDER)  # phases after a roll in which the dice may still change
