@@ -6,6 +6,7 @@ more array arguments would take longer than the step itself.
 
 from collections.abc import Callable, Iterator
 from functools import cache
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -19,7 +20,7 @@ from risk_env.core.types import NOBODY, SizeClass, board_dtype, game_dtype, rule
 from risk_env.engine.batch_loop import write_bytes
 from risk_env.engine.vectors import seats_marked
 
-MASK_ROWS = 16  # number of rows that `new_masks` allocates at once
+MASK_ROWS = 32  # number of rows that `new_masks` allocates at once
 
 Mask = npt.NDArray[np.int8]
 ILLEGAL = -2  # returned in place of a seat: the action is not legal
@@ -66,18 +67,22 @@ def decision_kernel(sizes: SizeClass) -> Callable[..., int]:
 
 
 def new_masks(num_actions: int) -> Iterator[tuple[Mask, Mask, Mask]]:
-    """Yield new memory for the masks of one decision after another: a row, and its two masks, int8 (n,).
+    """Return an iterator of new memory for masks, one tuple for each decision.
 
-    The kernel writes the row. The first mask is writable, and the second mask is read-only. Several rows are
-    allocated at once, because a row of a block takes much less time than an array. A mask that is kept
-    therefore keeps the memory of `MASK_ROWS` rows.
+    The tuple contains a row and its two masks, int8 (n,): a writable mask and a read-only mask. The kernel
+    writes both masks into the row. `MASK_ROWS` rows are one array, because a view takes much less time than a
+    new array. A mask that is kept therefore keeps the memory of all these rows.
     """
+    return chain.from_iterable(_mask_blocks(num_actions))
+
+
+def _mask_blocks(num_actions: int) -> Iterator[Iterator[tuple[Mask, Mask, Mask]]]:
     width = -(-num_actions // 64) * 64
     while True:
         rows = np.empty((MASK_ROWS, 2 * width), np.int8)
         read_only = rows[:, width : width + num_actions]
         read_only.setflags(write=False)
-        yield from zip(rows, rows[:, :num_actions], read_only, strict=True)
+        yield zip(rows, rows[:, :num_actions], read_only)  # strict=True is slow
 
 
 @brief_entry_point
