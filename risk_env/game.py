@@ -361,15 +361,15 @@ class Game:
         return buffer
 
     def step_in(
-        self, buffer: npt.NDArray[Any], kernel: Callable[..., int], action: Any, observation: Any, mask: Any
+        self, buffer: npt.NDArray[Any], kernel: Callable[..., int], action: Any, observation: Any, masks: Any
     ) -> int:
         """Play an action as `step` does, with a kernel that also writes the next decision.
 
-        `buffer` is the step buffer of this game. The kernel writes the decision into `observation` and `mask`
-        (`engine.step_buffer`). Returns the result of the kernel.
+        `buffer` is the step buffer of this game. The kernel writes the decision into `observation` and
+        `masks` (`engine.step_buffer`). Returns the result of the kernel.
         """
         number = action if type(action) is int and 0 <= action < _BEYOND else self._number(action)
-        status = kernel(buffer, number, observation, mask)
+        status = kernel(buffer, number, observation, masks)
         if status == ILLEGAL:
             raise self._illegal(action)
         self._actions.append(number)

@@ -479,6 +479,31 @@ def test_last_without_the_observation(make: Callable[..., Any]) -> None:
     assert env.last(False)[2]
 
 
+@pytest.mark.parametrize("make", [risk_v0.env, risk_v0.raw_env], ids=["env", "raw_env"])
+def test_agent_iter_ends_after_so_many_steps_or_with_the_last_agent(make: Callable[..., Any]) -> None:
+    env = make(board="tiny", attack="blitz", profile="book")
+    env.reset(seed=0, options={"position": last_stand()})
+    agents = iter(env.agent_iter(max_iter=1))
+    assert next(agents) == "player_0"
+    env.step(number(env, "attack Ember > Flint"))
+    assert list(agents) == []
+    for _ in env.agent_iter():
+        env.step(Fighter(0)(env))
+    assert env.agents == []
+    assert list(env.agent_iter()) == []
+
+
+def test_agent_iter_of_the_wrapper_needs_a_step_before_each_next_agent() -> None:
+    env = risk_v0.env()
+    with pytest.raises(AssertionError, match="reset"):
+        env.agent_iter()
+    env.reset(seed=0)
+    agents = iter(env.agent_iter())
+    next(agents)
+    with pytest.raises(AssertionError, match="need to call step"):
+        next(agents)
+
+
 # ---------------------------------------------------------------------------------------- seeds and positions
 
 

@@ -4,21 +4,25 @@ A *step buffer*, an array of one record, contains all data of one game that the 
 more array arguments would take longer than the step itself.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import cache
+from itertools import chain
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from risk_env.compiler import brief_entry_point, compiled_for, inlined
-from risk_env.core.bits import has, popcount
+from risk_env.core.bits import popcount
 from risk_env.core.observe import TERRITORY_WIDTH, num_globals, observe
 from risk_env.core.step import NO_ACTION, act_if_legal
 from risk_env.core.types import NOBODY, SizeClass, board_dtype, game_dtype, rules_dtype
 from risk_env.engine.batch_loop import write_bytes
 from risk_env.engine.vectors import seats_marked
 
+MASK_ROWS = 32  # number of rows that `new_masks` allocates at once
+
+Mask = npt.NDArray[np.int8]
 ILLEGAL = -2  # returned in place of a seat: the action is not legal
 
 
@@ -62,13 +66,32 @@ def decision_kernel(sizes: SizeClass) -> Callable[..., int]:
     return compiled_for(next_decision, np.zeros(1, step_buffer_dtype(sizes)), NO_ACTION, *outputs)
 
 
+def new_masks(num_actions: int) -> Iterator[tuple[Mask, Mask, Mask]]:
+    """Return an iterator of new memory for masks, one tuple for each decision.
+
+    The tuple contains a row and its two masks, int8 (n,): a writable mask and a read-only mask. The kernel
+    writes both masks into the row. `MASK_ROWS` rows are one array, because a view takes much less time than a
+    new array. A mask that is kept therefore keeps the memory of all these rows.
+    """
+    return chain.from_iterable(_mask_blocks(num_actions))
+
+
+def _mask_blocks(num_actions: int) -> Iterator[Iterator[tuple[Mask, Mask, Mask]]]:
+    width = -(-num_actions // 64) * 64
+    while True:
+        rows = np.empty((MASK_ROWS, 2 * width), np.int8)
+        read_only = rows[:, width : width + num_actions]
+        read_only.setflags(write=False)
+        yield zip(rows, rows[:, :num_actions], read_only)  # strict=True is slow
+
+
 @brief_entry_point
-def next_decision(buffers, action, observation, mask):
+def next_decision(buffers, action, observation, masks):
     """Play an action, unless it is NO_ACTION, and continue to the next decision.
 
-    Write the observation, float32 (D,), and the mask, int8 (n,), of the seat that must act next, and return
-    this seat. If the action is not legal, do nothing and return ILLEGAL. If the game is over or the action
-    has eliminated a seat, return NOBODY.
+    Write the observation, float32 (D,), of the seat that must act next, and return this seat. Write the mask
+    of the seat twice, into `masks`, a row of `new_masks`. If the action is not legal, do nothing and return
+    ILLEGAL. If the game is over or the action has eliminated a seat, return NOBODY.
     """
     buffer = buffers[0]
     game, board, rules = buffer.game, buffer.board, buffer.rules
@@ -80,7 +103,9 @@ def next_decision(buffers, action, observation, mask):
         codes = words.view(np.int8)
         observe(game, board, rules, seat, words, codes)
         write_floats(codes, buffer.scales, observation)
-        write_mask(game, mask)
+        half = len(masks) >> 1
+        write_bytes(game, masks[:half].view(np.uint64))
+        write_bytes(game, masks[half:].view(np.uint64))
     fallen = buffer.fallen
     buffer.fallen = popcount(seats_marked(game.death))
     return seat if buffer.fallen == fallen else NOBODY
@@ -91,15 +116,3 @@ def write_floats(codes, scales, observation):
     """Write the product of each code and the scale of its column."""
     for column in range(len(observation)):
         observation[column] = np.float32(codes[column]) * scales[column]
-
-
-@inlined
-def write_mask(game, mask):
-    """Write 1 for every legal action, and 0 for every other action.
-
-    Actions are written 64 at a time, then the rest one by one.
-    """
-    rest = len(mask) & ~63
-    write_bytes(game, mask[:rest].view(np.uint64))
-    for action in range(rest, len(mask)):
-        mask[action] = has(game.legal, action)
