@@ -177,8 +177,8 @@ def check_programs(path: str | Path, specs: Sequence[str], named: Sequence[str] 
     if unnamed := [spec for spec in dict.fromkeys(external) if spec not in named]:
         programs = ", ".join(map(ascii, unnamed))
         raise ValueError(
-            f"{path} names programs, language models or Python files: {programs}. If you trust all, add "
-            "--allow-programs"
+            f"{path} names programs, language models or Python files: {programs}. If you trust all of them, "
+            "add --allow-programs"
         )
 
 

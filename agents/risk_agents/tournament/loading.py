@@ -87,7 +87,7 @@ def entrants(agents: Sequence[NamedAgent], trial: Trial) -> tuple[Entrant, ...]:
         if labels.count(label) > 1:
             spec = tested[labels.index(label)].spec
             raise ValueError(
-                f"--agents: two agents have the label {label!r}; set another label, as in other={spec}"
+                f"two agents have the label {label!r}; set another label, as in other={spec}"
             )
     return tested
 
