@@ -133,8 +133,7 @@ def _codes() -> str:
 
 COMMANDS = """# Command line
 
-Run a command with `risk-env COMMAND ...` or `python -m risk_env COMMAND ...`. `make docs` generates this
-page from the parsers of the commands.
+Run a command with `risk-env COMMAND ...` or `python -m risk_env COMMAND ...`.
 
 | exit status | meaning |
 | --- | --- |

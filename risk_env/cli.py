@@ -69,7 +69,9 @@ class Command(NamedTuple):
 
 
 COMMANDS: dict[str, Command] = {
-    "demo": Command("risk_training.demo", "main", "watch a game, train an agent, and compare it with bots"),
+    "demo": Command(
+        "risk_training.demo", "main", "watch a game, train an agent, and compare the agent with bots"
+    ),
     "play": Command("risk_agents.play.cli", "main", "play in the terminal, against bots or other people"),
     "serve": Command("risk_agents.web.cli", "main", "play and watch games in the browser"),
     "presets": Command(
@@ -167,7 +169,11 @@ def show_presets(argv: Sequence[str]) -> None:
 
     parser = command_parser("presets")
     add = parser.add_argument
-    add("preset", nargs="?", help=f"preset to show with all options: {', '.join(presets())}")
+    add(
+        "preset",
+        nargs="?",
+        help=f"preset to show with all options: {', '.join(presets())} (default: list all)",
+    )
     add("--players", type=int, metavar="N", help="number of players (default: 3, or 2 for two_player)")
     add("--expert", action="store_true", help="play the variations for experts (RULES 10.1-10.5)")
     profiles = " or ".join(PROFILES)
