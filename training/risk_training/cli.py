@@ -286,8 +286,8 @@ def _add_several(parser: argparse.ArgumentParser) -> None:
         "--against",
         metavar="AGENT",
         help="train an exploiter, which plays one seat against AGENT in all other seats, and print the "
-        "exploiter's gain. With --resume: let the run start AGENT, if AGENT is a program, a language model or "
-        "a Python file",
+        "exploiter's gain. With --resume: let the run start AGENT, if AGENT is a program, a language model "
+        "or a Python file",
     )
     add(
         "--responses",
