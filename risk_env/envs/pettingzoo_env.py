@@ -153,8 +153,9 @@ class raw_env(pettingzoo.AECEnv[str, Observation, int | None]):
     def reset(self, seed: int | None = None, options: dict[str, Any] | None = None) -> None:
         """Begin the first episode of `seed`. Without a seed, begin the next episode of the last seed.
 
-        `options={"position": text}` begins at a position that `Game.to_text` wrote. The seed and the episode
-        then determine the chance events. Other options are ignored.
+        If no seed was given yet, the seed is random. `options={"position": text}` begins at a position that
+        `Game.to_text` wrote. The seed and the episode then determine the chance events. Other options are
+        ignored.
         """
         seed, episode = (self._seed, self._episode + 1) if seed is None else (seed, 0)
         self._begin(self._new_game((options or {}).get("position"), seed, episode))
@@ -301,7 +302,8 @@ class raw_env(pettingzoo.AECEnv[str, Observation, int | None]):
     def render(self) -> str | npt.NDArray[np.uint8] | None:
         """Return the board as text or as pixels, uint8 (H, W, 3), or show the board in a window.
 
-        In a window, the result is None. Only public facts are shown.
+        In a window, the result is None. Without a `render_mode`, warn and return None. Only public facts
+        are shown.
         """
         return self._display.render(self.game)
 

@@ -402,7 +402,7 @@ class SingleSeatVector:
     # -------------------------------------------------------------------------------- copies
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Return the arguments for a copy or pickle: new lanes with the same state."""
+        """Return a function and arguments that make lanes with the same state, for `copy` and pickle."""
         names = "autoreset", "positions", "_is_interrupted"
         settings = {name: vars(self)[name] for name in names}
         in_python, log = self.arena.in_python, self.arena.tally.log
