@@ -224,7 +224,7 @@ def warm_up(argv: Sequence[str]) -> None:
     print(f"Compiling the {what} takes up to {usual} the first time, then a few seconds.", flush=True)
     for part, seconds in compiling.compile_parts(compiling.stages(arguments.bots), arguments.workers):
         print(f"  {part:<16}{seconds:6.1f} s", flush=True)
-    print(f"The {what} is compiled and cached ({time.perf_counter() - start:.1f} s).")
+    print(f"The {what} is compiled ({time.perf_counter() - start:.1f} s).")
 
 
 def _parser() -> argparse.ArgumentParser:

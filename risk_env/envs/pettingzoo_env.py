@@ -54,9 +54,10 @@ def env(
 class raw_env(pettingzoo.AECEnv[str, Observation, int | None]):
     """A game of Risk as an AEC environment. Agent `player_0` has seat 0, and so on.
 
-    `preset` is the name of a preset, or `Rules`. `num_players` (None: 3, or 2 for `two_player`) and `options`
-    are arguments of `Rules.preset`. The profile is "fast" unless `profile` names another profile (RULES
-    12.1). `board` is a `Board` or an argument of `load_map`. `reward` is `"win"` or `"placement"`.
+    `preset` is a `Rules` object or the name of a preset. With a name, `num_players` (None: 3, or 2 for
+    `two_player`) and `options` are passed to `Rules.preset`. The profile is "fast" unless `profile` names
+    another profile (RULES 12.1). `board` is a `Board` or an argument of `load_map`. `reward` is `"win"` or
+    `"placement"`.
 
     An agent observes a dict of "observation" and "action_mask", int8 (n,). With `observation="flat"`, the
     observation is float32 (D,). With `observation="structured"`, the observation is a dict of float32 arrays:
@@ -153,7 +154,7 @@ class raw_env(pettingzoo.AECEnv[str, Observation, int | None]):
     def reset(self, seed: int | None = None, options: dict[str, Any] | None = None) -> None:
         """Begin the first episode of `seed`. Without a seed, begin the next episode of the last seed.
 
-        If no seed was given yet, the seed is random. `options={"position": text}` begins at a position that
+        Without an earlier seed, the seed is random. `options={"position": text}` begins at a position that
         `Game.to_text` wrote. The seed and the episode then determine the chance events. Other options are
         ignored.
         """
