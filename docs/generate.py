@@ -46,17 +46,16 @@ Row = Sequence[object]
 
 OBSERVATION = f"""# Observation
 
-An observation contains the public facts in the tables below, and the cards, the mission and the headquarters
-of the observing seat. It contains no hidden facts about other seats. `make docs` generates this page from
-`risk_env/core/observe.py`.
+An observation contains public facts, and the cards, the mission and the headquarters of the observing seat.
+Hidden facts about other seats are left out. `make docs` generates this page from `risk_env/core/observe.py`.
 
 Players are numbered from the observing seat: player 0 is the seat itself, player 1 is the next seat
 clockwise, and so on. One policy can therefore play every seat.
 
-`GameBatch`, `Game.observe_codes` and [datasets](datasets.md) contain int8 codes from 0 to {MOST_CODE}. Columns
-marked "(count)" or "(counts)" contain [codes of counts](#codes-of-counts). Environments and policies get
-float32 numbers: the codes of counts are divided by {COUNT_DIVISOR:g}, except in the columns of continents, and
-all other codes are unchanged.
+`GameBatch` and `Game.observe_codes` return int8 codes from 0 to {MOST_CODE}, and [datasets](datasets.md)
+contain such codes. Columns marked "(count)" or "(counts)" contain [codes of counts](#codes-of-counts).
+Environments and policies get float32 numbers: the codes of counts are divided by {COUNT_DIVISOR:g}, except in
+the columns of continents, and all other codes are unchanged.
 
 `risk_env.observations` converts codes: `as_floats(codes, board)` returns the floats, and
 `observation_scales(board)` returns the factor of each column, float32 (D,). [Features for
