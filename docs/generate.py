@@ -46,18 +46,16 @@ Row = Sequence[object]
 
 OBSERVATION = f"""# Observation
 
-An observation contains the public facts in the tables below, and the cards, the mission and the headquarters
-of the observing seat. An observation contains no hidden facts about other seats. `make docs` generates this
-page from `risk_env/core/observe.py`.
+An observation contains public facts, and the cards, the mission and the headquarters of the observing seat.
+Hidden facts about other seats are left out. `make docs` generates this page from `risk_env/core/observe.py`.
 
 Players are numbered from the observing seat: player 0 is the seat itself, player 1 is the next seat
-clockwise, and so on. The targets of missions are numbered in the same way, so one policy can play every
-seat.
+clockwise, and so on. One policy can therefore play every seat.
 
-`GameBatch` and `Game.observe_codes` return int8 codes 0 ... {MOST_CODE}, and [datasets](datasets.md) contain
-such codes. The meaning of a column contains "(count)" or "(counts)" if the codes of the column are [codes of
-counts](#codes-of-counts). Environments and policies get float32 numbers: the codes of counts are divided by
-{COUNT_DIVISOR:g}, except in the columns of continents, and all other codes are unchanged.
+`GameBatch` and `Game.observe_codes` return int8 codes from 0 to {MOST_CODE}, and [datasets](datasets.md)
+contain such codes. Columns marked "(count)" or "(counts)" contain [codes of counts](#codes-of-counts).
+Environments and policies get float32 numbers: the codes of counts are divided by {COUNT_DIVISOR:g}, except in
+the columns of continents, and all other codes are unchanged.
 
 `risk_env.observations` converts codes: `as_floats(codes, board)` returns the floats, and
 `observation_scales(board)` returns the factor of each column, float32 (D,). [Features for
@@ -133,8 +131,7 @@ def _codes() -> str:
 
 COMMANDS = """# Command line
 
-Run a command with `risk-env COMMAND ...` or `python -m risk_env COMMAND ...`. `make docs` generates this
-page from the parsers of the commands.
+Run a command with `risk-env COMMAND ...` or `python -m risk_env COMMAND ...`.
 
 | exit status | meaning |
 | --- | --- |
@@ -201,23 +198,20 @@ def _argument(parser: argparse.ArgumentParser, action: argparse.Action) -> Row:
 
 BENCHMARKS = """# Benchmarks
 
-`make docs` writes the tables of this page from the newest [records](../benchmarks/README.md).
-Most numbers are rounded to at most three significant digits. The [ladder](ladder.md) shows strength.
+`make docs` writes the tables of this page from the newest [records](../benchmarks/README.md). The
+[ladder](ladder.md) shows strength.
 
 ## Method
 
-* **Decisions.** In Risk, a decision is a choice among two or more legal actions. The engine also plays forced
-  actions and dice, which take time but are not counted. In other games, every step of a player is counted.
-* **Random play.** To measure environments, other libraries and presets, every action is drawn uniformly from
-  the legal actions. Random games are long; games between scripted bots have far fewer decisions
-  ([below](#whole-games)).
-* **The best of several windows.** The speed of a shared machine can change by a factor of two within
-  minutes. Environments, other libraries and presets are therefore measured in several short windows of
-  time, and the tables show the best window. [Whole games](#whole-games) are measured once, in CPU time. For
-  [workers](#workers), the tables show medians, and estimates from CPU time.
-* **Other libraries** play their own games on the same core in the same run. Each library is used through
-  its usual interface, with its own observations and masks. The numbers compare the cost of a step, not the
-  quality of a library.
+* **Decisions.** In Risk, a decision is a choice among two or more legal actions. Forced actions and dice take
+  time but are not counted. In other games, every step of a player is counted.
+* **Random play.** In measurements of environments, other libraries and presets, every action is drawn
+  uniformly from the legal actions. Games between other bots have fewer decisions ([below](#whole-games)).
+* **Best window.** The speed of a shared machine can change by a factor of two within minutes. The tables of
+  environments, other libraries and presets therefore show the best of several short windows of time.
+  [Whole games](#whole-games) are measured once, in CPU time.
+* **Other libraries** play their own games on one core in the same run, each through its usual interface, with
+  its own observations and masks. The numbers compare the cost of a step, not the quality of a library.
 """
 
 
@@ -337,10 +331,10 @@ medians over alternating windows of time, with 95 % confidence intervals.
 
 SCALING = """
 The games are tournament games of six copies of `beam`. The decisions are from self-play with one actor for
-each worker: *decisions played* without learning, *decisions trained* with a learner on one core. A factor
-after × is the median ratio to one worker of the same kind. If there are as many workers as cores, the
-learner and the *driver* (the main process) share a core with a worker. The load average of the machine at
-the start was {load:g}. The measured rates are per second of wall time, so other processes reduce the rates.
+each worker: *decisions played* without learning, *decisions trained* with a learner on one core. The rates
+are medians over windows of wall time, and a factor after × is the median ratio to one worker of the same
+kind. If there are as many workers as cores, the learner and the *driver* (the main process) share a core with
+a worker. The load average of the machine at the start was {load:g}.
 
 The estimates in the next table are computed from CPU time. A game takes {us:.0f} µs of CPU time in the
 driver, so one driver can keep {cores:,.0f} cores busy. With two or more cores, the learner uses one of the

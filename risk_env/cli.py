@@ -69,7 +69,9 @@ class Command(NamedTuple):
 
 
 COMMANDS: dict[str, Command] = {
-    "demo": Command("risk_training.demo", "main", "watch a game, train an agent, and compare it with bots"),
+    "demo": Command(
+        "risk_training.demo", "main", "watch a game, train an agent, and compare the agent with bots"
+    ),
     "play": Command("risk_agents.play.cli", "main", "play in the terminal, against bots or other people"),
     "serve": Command("risk_agents.web.cli", "main", "play and watch games in the browser"),
     "presets": Command(
@@ -167,7 +169,11 @@ def show_presets(argv: Sequence[str]) -> None:
 
     parser = command_parser("presets")
     add = parser.add_argument
-    add("preset", nargs="?", help=f"preset to show with all options: {', '.join(presets())}")
+    add(
+        "preset",
+        nargs="?",
+        help=f"preset to show with all options: {', '.join(presets())} (default: list all)",
+    )
     add("--players", type=int, metavar="N", help="number of players (default: 3, or 2 for two_player)")
     add("--expert", action="store_true", help="play the variations for experts (RULES 10.1-10.5)")
     profiles = " or ".join(PROFILES)
@@ -218,7 +224,7 @@ def warm_up(argv: Sequence[str]) -> None:
     print(f"Compiling the {what} takes up to {usual} the first time, then a few seconds.", flush=True)
     for part, seconds in compiling.compile_parts(compiling.stages(arguments.bots), arguments.workers):
         print(f"  {part:<16}{seconds:6.1f} s", flush=True)
-    print(f"The {what} is compiled and cached ({time.perf_counter() - start:.1f} s).")
+    print(f"The {what} is compiled ({time.perf_counter() - start:.1f} s).")
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -173,9 +173,9 @@ class SavedGame:
     def check_end(self, game: Game) -> None:
         """Raise SavedGameError unless `game`, after all actions, is in the saved state."""
         if self.state not in ("", state_digest(game)):
-            problem = "the actions lead to another state: the file was changed, or another version wrote it"
+            reasons = "the saved game was changed, or another version wrote it"
             with _errors(self.place):
-                raise ValueError(problem)
+                raise ValueError(f"the actions lead to another state: {reasons}")
 
 
 def state_digest(game: Game) -> str:

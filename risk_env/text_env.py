@@ -144,8 +144,8 @@ class TextEnv:
     def reset(self, seed: int | None = None) -> tuple[str, dict[str, Any]]:
         """Begin an episode, and return the first report and the info.
 
-        Without `seed`, begin the next game of the last seed. Games in which the learner has no decision are
-        skipped. Raises RuntimeError for too many such games in a row (`check_empty`).
+        Without `seed`, begin the next game of the last seed (at first: seed 0). Games in which the learner
+        has no decision are skipped. Raises RuntimeError for too many such games in a row (`check_empty`).
         """
         self._seed, self._episode = (self._seed, self._episode + 1) if seed is None else (seed, 0)
         empty = 0
@@ -262,7 +262,7 @@ def _named(opponents: Any, num_players: int) -> list[Any]:
     named = list(opponents) if several else [opponents] * (num_players - 1)
     if len(named) != num_players - 1:
         raise ValueError(
-            f"opponents={shortened(opponents)}: {len(named)} opponents, but {num_players - 1} needed; give "
+            f"opponents={shortened(opponents)}: {len(named)} given, {num_players - 1} needed; give "
             "one opponent for each other seat, or a single opponent for all other seats"
         )
     return named

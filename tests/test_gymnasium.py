@@ -639,7 +639,7 @@ def test_a_policy_that_answers_wrongly_is_named(answer: float) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"opponents": [COIN]}, "1 opponents, but num_players=3"),
+        ({"opponents": [COIN]}, "1 given, but num_players=3"),
         ({"opponents": [], "opponent_order": "drawn"}, "at least one"),
         ({"opponents": 7}, "player=7: must be a registered name"),
         ({"opponents": "no such bot"}, "no such bot"),

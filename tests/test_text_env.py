@@ -173,7 +173,7 @@ def test_close_ends_the_opponents_that_were_made_for_the_environment() -> None:
         ({"style": "long"}, "style='long': choose one of 'brief', 'full'"),
         ({"seat": 2}, r"seat=2: must be None \(each seat in turn\) or a whole number from 0 to 1"),
         ({"max_illegal": 0}, "max_illegal=0: must be a whole number of at least 1"),
-        ({"opponents": ["random", "random"]}, "2 opponents, but 1 needed"),
+        ({"opponents": ["random", "random"]}, "2 given, 1 needed"),
         ({"opponents": 3}, "player=3: must be"),
     ],
 )

@@ -37,7 +37,7 @@ KEPT_OUT = "kept_out:"  # prefix of the specs of kept-out opponents (`risk_agent
 TACTICIAN = "tactician:"  # prefix of the spec of `tactician` with the state value in a file
 HUMAN = "human"  # spec of a person at the terminal
 # Specs that the help of commands lists in addition to names
-SPECS = "file.py:Class, a trained file (.zip, .npz, .onnx), 'cmd:program', llm:MODEL"
+SPECS = "file.py:Class, a trained file (.zip, .npz, .onnx), 'cmd:program' or llm:MODEL"
 POLICY_FILES = (".npz", ".zip", ".onnx")
 
 
@@ -177,8 +177,8 @@ def check_programs(path: str | Path, specs: Sequence[str], named: Sequence[str] 
     if unnamed := [spec for spec in dict.fromkeys(external) if spec not in named]:
         programs = ", ".join(map(ascii, unnamed))
         raise ValueError(
-            f"{path} names programs, language models or Python files: {programs}. If you trust all, add "
-            "--allow-programs"
+            f"{path} names programs, language models or Python files: {programs}. If you trust all of them, "
+            "add --allow-programs"
         )
 
 

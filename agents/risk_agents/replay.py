@@ -185,7 +185,7 @@ def _write_video(
 
 
 def moments(game: Game, every: str) -> Iterator[Game]:
-    """Yield a game before its first decision, at later moments, and at its end.
+    """Yield a game before its first decision, at later moments, and after its last action.
 
     `every` determines the later moments: after each decision ("decision"), or at the start of each new turn
     ("turn") or round ("round"). The set-up has no turns. The same Game object is yielded each time.

@@ -46,10 +46,10 @@ fetch_add = partial(_read_and_write, "add")
 
 
 def compare_exchange() -> Any:
-    """Return the intrinsic with the arguments (numbers, row, column, value, other).
+    """Return an intrinsic that atomically replaces a number if the number has a given value.
 
-    If the number is `value`, the intrinsic writes `other` and returns True. Otherwise the intrinsic returns
-    False.
+    The arguments of the intrinsic are (numbers, row, column, value, other). If the number is `value`, the
+    intrinsic writes `other` and returns True. Otherwise the intrinsic returns False.
     """
 
     @intrinsic
@@ -65,10 +65,10 @@ def compare_exchange() -> Any:
 
 
 def load() -> Any:
-    """Return the intrinsic with the arguments (numbers, row, column).
+    """Return an intrinsic that loads a number atomically.
 
-    The intrinsic returns the number. Everything that a thread wrote before the thread wrote the number is
-    then visible (acquire order).
+    The arguments of the intrinsic are (numbers, row, column). Everything that a thread wrote before the
+    thread wrote the number is then visible (acquire order).
     """
 
     @intrinsic
@@ -82,7 +82,7 @@ def load() -> Any:
 
 
 def pause() -> Any:
-    """Return the intrinsic, without arguments, for the body of a spin-wait loop.
+    """Return an intrinsic, without arguments, for the body of a spin-wait loop.
 
     The intrinsic runs the processor's instruction for such loops, or nothing if no instruction is known.
     """
@@ -104,9 +104,10 @@ def pause() -> Any:
 
 
 def prefetch() -> Any:
-    """Return the intrinsic with the arguments (rows, index, first).
+    """Return an intrinsic that prefetches a cache line.
 
-    The intrinsic prefetches, for writing, the cache line that contains byte `first` of row `index`.
+    The arguments of the intrinsic are (rows, index, first). The intrinsic prefetches, for writing, the cache
+    line that contains byte `first` of row `index`.
     """
 
     @intrinsic
@@ -125,10 +126,10 @@ def prefetch() -> Any:
 
 
 def stack_words() -> Any:
-    """Return the intrinsic with the argument (words).
+    """Return an intrinsic that makes an array of words on the stack.
 
-    The intrinsic returns an array of zeros, with the shape of the bitset `words`, on the stack. The array is
-    valid until the calling function returns.
+    The argument of the intrinsic is `words`. The intrinsic returns an array of zeros, with the shape of the
+    bitset `words`, on the stack. The array is valid until the calling function returns.
     """
 
     @intrinsic

@@ -15,9 +15,10 @@ _WORD = 64  # bits in a word
 
 
 def differing(size: int, bits: int) -> Any:
-    """Return the intrinsic with the arguments (numbers, others, first).
+    """Return an intrinsic that compares the numbers in two arrays.
 
-    Bit k of the result is set if the numbers (`bits` bits each) at index `first` + k differ, for k < `size`.
+    The arguments of the intrinsic are (numbers, others, first). Bit k of the result is set if the numbers
+    (`bits` bits each) at index `first` + k differ, for k < `size`.
     """
     element = ir.IntType(bits)
 
@@ -37,9 +38,10 @@ def differing(size: int, bits: int) -> Any:
 
 
 def nonzero(size: int) -> Any:
-    """Return the intrinsic with the argument `numbers`.
+    """Return an intrinsic that finds the numbers that are not zero.
 
-    Bit k of the result is set if number k (int8) is not zero, for k < `size`.
+    The argument of the intrinsic is `numbers`. Bit k of the result is set if number k (int8) is not zero, for
+    k < `size`.
     """
 
     @intrinsic
@@ -55,9 +57,10 @@ def nonzero(size: int) -> Any:
 
 
 def unpack_bits() -> Any:
-    """Return the intrinsic with the arguments (word, words, first).
+    """Return an intrinsic that writes the bits of a word as bytes 0 or 1.
 
-    The intrinsic writes the bits of a word as bytes 0 or 1 into the eight uint64 from `words[first]` on.
+    The arguments of the intrinsic are (word, words, first). The bytes are written into the eight uint64 from
+    `words[first]` on.
     """
 
     @intrinsic
@@ -74,9 +77,10 @@ def unpack_bits() -> Any:
 
 
 def rotate_blocks(blocks: int, size: int) -> Any:
-    """Return the intrinsic with the arguments (numbers, first, field, down, up).
+    """Return an intrinsic that rotates consecutive blocks of numbers.
 
-    The intrinsic treats each block of `size` numbers (int8) as one word, and rotates the word (`_rotated`).
+    The arguments of the intrinsic are (numbers, first, field, down, up). The intrinsic treats each block of
+    `size` numbers (int8) as one word, and rotates the word (`_rotated`).
     """
     to_words = [size * (byte // 8) + min(byte % 8, size - 1) for byte in range(8 * blocks)]
     to_blocks = [8 * (k // size) + k % size for k in range(blocks * size)]
@@ -97,9 +101,10 @@ def rotate_blocks(blocks: int, size: int) -> Any:
 
 
 def rotate_every_other(size: int) -> Any:
-    """Return the intrinsic with the arguments (words, first, field, down, up).
+    """Return an intrinsic that rotates every other word.
 
-    The intrinsic rotates (`_rotated`) the first, the third, ... of the `size` words from `words[first]` on.
+    The arguments of the intrinsic are (words, first, field, down, up). The intrinsic rotates (`_rotated`) the
+    first, the third, ... of the `size` words from `words[first]` on.
     """
 
     @intrinsic

@@ -96,8 +96,8 @@ class RiskEnv(gymnasium.Env[Any, np.int64]):
     (n,), marks the legal actions. `info["seat"]` is the learner's seat. At the end of an episode, info also
     contains "winner", "placement", "rounds" and "seed".
 
-    `reset(seed=s)` begins the game of `Game(seed=s)`. A reset without a seed begins the next game of the
-    last seed. `reset(options={"position": text})` continues from a position that `Game.to_text` wrote. The
+    `reset(seed=s)` begins the game of `Game(seed=s)`. A later reset without a seed begins the next game of
+    this seed. `reset(options={"position": text})` continues from a position that `Game.to_text` wrote. The
     seed and the episode then determine the chance events.
     """
 
@@ -170,7 +170,8 @@ class RiskEnv(gymnasium.Env[Any, np.int64]):
         before `reset`, and after the end of an episode.
         """
         if not self._is_running:
-            raise gymnasium.error.ResetNeeded("step: the game has ended or has not begun; call reset() first")
+            problem = "the episode has ended or has not begun"
+            raise gymnasium.error.ResetNeeded(f"step: {problem}; call reset() first")
         self.lanes.step(np.array([action]))
         self._is_running = not self.lanes.ended[0]
         if self.render_mode == "human":
@@ -196,7 +197,10 @@ class RiskEnv(gymnasium.Env[Any, np.int64]):
         return info
 
     def render(self) -> Any:
-        """Return the board as text or as pixels, or show the board in a window and return None."""
+        """Return the board as text or as pixels, or show the board in a window and return None.
+
+        Without a `render_mode`, warn and return None.
+        """
         return self._display.render(self.game)
 
     def close(self) -> None:
@@ -317,7 +321,7 @@ class RiskVectorEnv(VectorEnv[Any, Any, Any]):
         over = np.flatnonzero(self._is_over)
         if len(over) and self.autoreset_mode is AutoresetMode.DISABLED:
             raise gymnasium.error.ResetNeeded(
-                f"step: the games of lanes {over.tolist()} have ended; "
+                f"step: the episodes of lanes {over.tolist()} have ended; "
                 "call reset(options={'reset_mask': ...}) first"
             )
         self.lanes.step(actions, np.flatnonzero(~self._is_over) if len(over) else None)
@@ -385,7 +389,7 @@ def _marks(info: dict[str, Any], where: Array) -> dict[str, Array]:
 
 
 def _lanes_of(reset_mask: Any, num_envs: int) -> Array | None:
-    """Return the lanes in a `reset_mask`, or None for all lanes."""
+    """Return the lanes that `reset_mask` marks, or None (all lanes) if `reset_mask` is None."""
     if reset_mask is None:
         return None
     mask = np.asarray(reset_mask)

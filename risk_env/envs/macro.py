@@ -195,5 +195,6 @@ def _compiled(plans: Any) -> list[CompiledBot]:
     listed = [find_player(plan) for plan in plans] if isinstance(plans, list | tuple) else []
     bots = [plan for plan in listed if isinstance(plan, CompiledBot)]
     if not bots or len(bots) < len(listed):
-        raise ValueError(f"plans={plans!r:.80}: must be a list of CompiledBot objects or their names")
+        needed = "must be a list of CompiledBot objects or their names, at least one"
+        raise ValueError(f"plans={plans!r:.80}: {needed}")
     return bots

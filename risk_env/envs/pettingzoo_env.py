@@ -55,9 +55,10 @@ def env(
 class raw_env(pettingzoo.AECEnv[str, Observation, int | None]):
     """A game of Risk as an AEC environment. Agent `player_0` has seat 0, and so on.
 
-    `preset` is the name of a preset, or `Rules`. `num_players` (None: 3, or 2 for `two_player`) and `options`
-    are arguments of `Rules.preset`. The profile is "fast" unless `profile` names another profile (RULES
-    12.1). `board` is a `Board` or an argument of `load_map`. `reward` is `"win"` or `"placement"`.
+    `preset` is a `Rules` object or the name of a preset. With a name, `num_players` (None: 3, or 2 for
+    `two_player`) and `options` are passed to `Rules.preset`. The profile is "fast" unless `profile` names
+    another profile (RULES 12.1). `board` is a `Board` or an argument of `load_map`. `reward` is `"win"` or
+    `"placement"`.
 
     An agent observes a dict of "observation" and "action_mask", int8 (n,). With `observation="flat"`, the
     observation is float32 (D,). With `observation="structured"`, the observation is a dict of float32 arrays:
@@ -155,8 +156,9 @@ class raw_env(pettingzoo.AECEnv[str, Observation, int | None]):
     def reset(self, seed: int | None = None, options: dict[str, Any] | None = None) -> None:
         """Begin the first episode of `seed`. Without a seed, begin the next episode of the last seed.
 
-        `options={"position": text}` begins at a position that `Game.to_text` wrote. The seed and the episode
-        then determine the chance events. Other options are ignored.
+        Without an earlier seed, the seed is random. `options={"position": text}` begins at a position that
+        `Game.to_text` wrote. The seed and the episode then determine the chance events. Other options are
+        ignored.
         """
         seed, episode = (self._seed, self._episode + 1) if seed is None else (seed, 0)
         self._begin(self._new_game((options or {}).get("position"), seed, episode))
@@ -310,7 +312,8 @@ class raw_env(pettingzoo.AECEnv[str, Observation, int | None]):
     def render(self) -> str | npt.NDArray[np.uint8] | None:
         """Return the board as text or as pixels, uint8 (H, W, 3), or show the board in a window.
 
-        In a window, the result is None. Only public facts are shown.
+        In a window, the result is None. Without a `render_mode`, warn and return None. Only public facts
+        are shown.
         """
         return self._display.render(self.game)
 

@@ -35,8 +35,8 @@ class PlainSpec(EnvSpec):
         """
         for name, value in self.kwargs.items():
             if not _is_plain(value):
-                kind = type(value).__name__
-                raise ValueError(f"{name}: JSON cannot store a {kind}. Pass presets, maps and bots by name.")
+                problem = f"JSON cannot store a value such as {value!r:.80}"
+                raise ValueError(f"{name}: {problem}. Pass presets, maps and bots by name.")
         return super().to_json()
 
 

@@ -402,7 +402,7 @@ class SingleSeatVector:
     # -------------------------------------------------------------------------------- copies
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Return the arguments for a copy or pickle: new lanes with the same state."""
+        """Return a function and arguments that make lanes with the same state, for `copy` and pickle."""
         names = "autoreset", "positions", "_is_interrupted"
         settings = {name: vars(self)[name] for name in names}
         in_python, log = self.arena.in_python, self.arena.tally.log
@@ -436,7 +436,7 @@ def _players(opponents: Named | Sequence[Named], num_players: int, order: str) -
         return [find_player(opponents)] * (num_players - 1)
     if order != "drawn" and len(opponents) != num_players - 1:
         raise ValueError(
-            f"opponents={list(opponents)!r}: {len(opponents)} opponents, but num_players={num_players} "
+            f"opponents={list(opponents)!r}: {len(opponents)} given, but num_players={num_players} "
             f"needs one opponent for all other seats or a list of {num_players - 1}; "
             "a list of another length needs opponent_order='drawn'"
         )

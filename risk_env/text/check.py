@@ -303,7 +303,8 @@ def most_moves(p: Position) -> int:
 def kept_dice(p: Position, side: int) -> list[int]:
     """Return the dice with which a side fights, highest first and padded with zeros (RULES 9.8, 10.4).
 
-    A dropped extra die is gone, and a re-roll is made. Side 0 is the attacker, side 1 the defender.
+    An extra die that was dropped is not included. A re-rolled die has its new face. Side 0 is the attacker,
+    side 1 the defender.
     """
     dice = sorted(p.game.rolled[side], reverse=True)[: p.game.chosen_dice[side]]
     before, after = p.game.rerolled

@@ -28,7 +28,8 @@ def reward_name(reward: int) -> str:
 class IllegalAction(ValueError):
     """An action that the game does not allow now.
 
-    The message names the phase, the action and the first legal actions.
+    The message names the action and the problem. `phase` and `action` are the name of the phase and the given
+    action, or "" and None if they are unknown.
     """
 
     def __init__(self, message: str, phase: str = "", action: Any = None):

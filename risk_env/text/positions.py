@@ -41,7 +41,7 @@ REWARDS = [reward.name.lower().replace("_", " ") for reward in Reward]
 
 
 class PositionError(ValueError):
-    """Error in the text of a position. The message names the problem and, if there is one, the line."""
+    """Error in a position or in its text. The message names the problem and, if there is one, the line."""
 
 
 def to_text(record: Any, rules: Rules, board: Board) -> str:

@@ -83,7 +83,7 @@ def read_plan(answer: str | Sequence[Any], board: Board) -> list[Step]:
     """Return the steps of an answer, which is a text or a list of texts and action numbers.
 
     Short forms are replaced by the actions that they stand for. Raises ValueError for an answer that is empty
-    or too long, or that contains other words; the error names the problem.
+    or too long, or that contains anything but actions. The error names the problem.
     """
     parts = [answer] if isinstance(answer, str) else answer
     _check_number(len(parts))
@@ -311,7 +311,10 @@ class ActionPlan:
         return "\n".join(lines)
 
     def report(self) -> dict[str, Any]:
-        """Return a dict of the actions played, the reason for stopping, and the number of steps left."""
+        """Return a dict of the actions played, the reason for stopping, and the number of steps not played.
+
+        While the plan has not stopped, the reason is None and the number is 0.
+        """
         left = sum(not step.only for step in self._unplayed)
         return {
             "played": [action for _, action in self._played],
@@ -379,7 +382,7 @@ class ActionPlan:
         return step.word == "draft" and phase in _AFTER_DRAFT
 
     def _is_claimed(self, step: Step, game: Any) -> bool:
-        """Return True if another seat has claimed the territory and the plan has a next step."""
+        """Return True if the territory is already claimed and the plan has a further step."""
         territory = _territory(step.argument, game.board)
         return len(self._steps) > 1 and territory >= 0 and bool(game.owner[territory] >= 0)
 

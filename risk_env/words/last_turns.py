@@ -37,10 +37,11 @@ class LastTurns:
 
 
 def seat_report(game: Any, seat: int, style: str = "brief") -> str:
-    """Return a report of the facts that a seat may know, with legal actions and odds (docs/llm.md).
+    """Return a report of the facts that a seat may know (docs/llm.md).
 
-    `style` is "brief" or "full". The game's history is replayed to find the changes since the seat's last
-    turn. A `TextMatch` tracks these changes without a replay.
+    If the seat must act, the report also contains the legal actions. `style` is "brief" or "full". The game's
+    history is replayed to find the changes since the seat's last turn. A `TextMatch` tracks these changes
+    without a replay.
     """
     last_turns = LastTurns(game.beginning())
     last_turns.catch_up(game.actions)

@@ -40,7 +40,7 @@ MOST_THREADS = 1024
 MOST_SEEDS = 1000
 SELFPLAY = "selfplay"
 LEAGUES = (SELFPLAY, "sb3")  # trainers whose opponents come from a league
-SET = "set any key of the configuration, as in --set learning_rate=1e-3 or --set evaluation.games=100"
+SET = "set a key of the configuration, as in --set learning_rate=1e-3 or --set evaluation.games=100"
 
 RESUMED = ("steps", "against")  # options of a new run that --resume allows, besides --device
 # settings for an exploiter of an agent in Python: each seat of each game needs a separate agent
@@ -286,7 +286,8 @@ def _add_several(parser: argparse.ArgumentParser) -> None:
         "--against",
         metavar="AGENT",
         help="train an exploiter, which plays one seat against AGENT in all other seats, and print the "
-        "exploiter's gain. With --resume: let the run start its program, language model or Python file AGENT",
+        "exploiter's gain. With --resume: let the run start AGENT, if AGENT is a program, a language model "
+        "or a Python file",
     )
     add(
         "--responses",

@@ -149,7 +149,7 @@ def _parser() -> argparse.ArgumentParser:
     rules = "--preset, --players, --expert or --profile"
     agent = f"agent to evaluate: a name, {SPECS}; label=agent sets a label"
     add("agent", nargs="?", help=f"{agent}. If {rules} is given, the rules in a trained file are ignored")
-    opponents = "opponents; in each game, one of them plays all other seats"
+    opponents = "opponents, of which one plays all other seats of a game"
     add("--opponents", default=OPPONENTS, metavar="A,B,...", help=f"{opponents} (default: {OPPONENTS})")
     add_rules_arguments(parser, FAST, otherwise="value in the trained file")
     add(

@@ -83,7 +83,7 @@ def _parser() -> argparse.ArgumentParser:
     add(
         "--quick",
         action="store_true",
-        help="play only the first deals of each track; with beam, this takes about two minutes in total",
+        help="play only the first deals of each track (about two minutes in total for the agent beam)",
     )
     add("--out", metavar="FILE", help="result file (.jsonl) to write (default: benchmark-AGENT.jsonl)")
     add("--html", metavar="FILE", help="leaderboard page (.html) to write in addition to the result file")

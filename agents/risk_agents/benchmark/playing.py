@@ -129,12 +129,13 @@ def configs_of(track: Track, agent: NamedAgent, sandbox: str | None) -> list[Tou
 def own_name(agent: Entrant) -> str:
     """Return an agent's label, shortened to leave room for TESTED.
 
-    Raises ValueError if the agent is not registered, but its label is the name of a registered agent.
+    Raises ValueError if the agent is not registered, but its label is the name of a registered agent, with or
+    without TESTED.
     """
     name = agent.label[: LABEL_LETTERS - len(TESTED)].strip()
     if not bots.is_registered(agent.spec) and bots.is_registered(name.removesuffix(TESTED)):
         raise ValueError(
-            f"agent={agent.spec!r}: {name!r} is the name of a registered agent; "
+            f"agent={agent.spec!r}: {name.removesuffix(TESTED)!r} is the name of a registered agent; "
             "set another label with label=agent"
         )
     return name

@@ -137,9 +137,9 @@ def _check_sizes(source: BinaryIO, footer: Any, row: int) -> None:
     groups = [footer.row_group(k) for k in range(footer.num_row_groups)]
     rows = sum(group.num_rows for group in groups)
     if rows != footer.num_rows or min([group.num_rows for group in groups], default=0) < 0:
-        raise ValueError(f"the footer states {footer.num_rows} rows, but the row groups have {rows}")
+        raise ValueError(f"negative or different row counts: footer {footer.num_rows}, row groups {rows}")
     if rows * row > most:
-        raise ValueError(f"{rows} rows of {row} bytes: a file of {size} bytes may expand to {most} bytes")
+        raise ValueError(f"{rows} rows of {row} bytes: {size} bytes may expand to at most {most} bytes")
     expanded = 0
     for group in groups:
         for column in map(group.column, range(group.num_columns)):

@@ -270,7 +270,10 @@ def take_top(space, board, rules, kept):
 
 @kernel
 def list_successors(space, board, rules, state):
-    """List the successors of the state in `scratch[NOW]`: one for each result of the roll or legal action."""
+    """List the successors of the state in `scratch[NOW]`.
+
+    There is one successor for each legal action of a decision, or for each result of a roll.
+    """
     game = space.scratch[NOW]
     first, turn = space.counts[SUCCESSORS], int64(game.turn)
     space.first[state] = first

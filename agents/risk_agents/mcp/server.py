@@ -193,21 +193,23 @@ def main(argv: Sequence[str]) -> None:
         "--http", action="store_true", help="use streamable HTTP instead of standard input and output"
     )
     parser.add_argument(
-        "--host", default="127.0.0.1", help="address to listen on (default: 127.0.0.1, this machine only)"
+        "--host",
+        default="127.0.0.1",
+        help="with --http: address to listen on (default: 127.0.0.1, this machine only)",
     )
     parser.add_argument(
         "--port",
         type=int,
         default=PORT,
         metavar="N",
-        help=f"port of the HTTP server (default: {PORT}); the path of the URL is /mcp",
+        help=f"with --http: port of the server (default: {PORT}); the path of the URL is /mcp",
     )
     parser.add_argument(
         "--allowed-host",
         action="append",
         default=[],
         metavar="NAME",
-        help="additional host name of the server, such as a proxy's name; may be repeated",
+        help="with --http: additional host name of the server, such as a proxy's name; may be repeated",
     )
     arguments = parser.parse_args(argv)
     if arguments.http:

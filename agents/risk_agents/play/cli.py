@@ -111,7 +111,7 @@ def _parser() -> argparse.ArgumentParser:
     parser = command_parser("play")
     add = parser.add_argument
     opponents = (
-        f"agents in the other seats, in the order of the seats: names, {SPECS}, {HUMAN}; label=agent sets a "
+        f"agents in the other seats, in the order of the seats: {HUMAN}, names, {SPECS}; label=agent sets a "
         f"label (default: as many as needed of {','.join(OPPONENTS)})"
     )
     add("--opponents", metavar="A,B,...", help=opponents)

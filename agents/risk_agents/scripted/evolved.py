@@ -1,4 +1,4 @@
-"""`evolved`: seven bots with styles that searches over the parameters found (`research/evolve_styles.py`).
+"""`evolved`: seven bots with styles from searches over the parameters (`research/evolve_styles.py`).
 
 The first search plays games of five and six players among styles, keeps the styles that win most, and changes
 some of their parameters. Its best styles, `evolved:1` to `evolved:6`, keep their sets, capture little, attack

@@ -222,7 +222,7 @@ def _add_files(parser: argparse.ArgumentParser) -> None:
         const="",
         metavar="FILE",
         help="continue the tournament in FILE; if FILE is left out, continue the tournament of --out, or "
-        "else of the newest tournament-*.sqlite",
+        "else of the newest tournament-*.sqlite in this folder",
     )
     add("--save", metavar="FILE", help="write the saved games, one per line (for `risk-env replay`)")
     add("--replays", metavar="FOLDER", help="folder for replays of games, as pages for a browser")
@@ -503,7 +503,7 @@ def show_agents(argv: Sequence[str]) -> None:
         "agents",
         nargs="?",
         metavar="A,B,...",
-        help=f"agents to test: names, {SPECS} (default: list all registered agents)",
+        help=f"agents to test, separated by commas: names, {SPECS} (default: list all registered agents)",
     )
     _add_sandbox(parser)
     arguments = parser.parse_args(argv)

@@ -86,9 +86,7 @@ def entrants(agents: Sequence[NamedAgent], trial: Trial) -> tuple[Entrant, ...]:
     for label in labels:
         if labels.count(label) > 1:
             spec = tested[labels.index(label)].spec
-            raise ValueError(
-                f"--agents: two agents have the label {label!r}; set another label, as in other={spec}"
-            )
+            raise ValueError(f"two agents have the label {label!r}; set another label, as in other={spec}")
     return tested
 
 

@@ -722,7 +722,10 @@ def most_of(game: Game) -> int:
 
 
 def room_at(game: Game, action: int) -> int:
-    """Return the maximum number of troops that an answer can place on an action's territory, or 0."""
+    """Return the maximum number of troops that an answer can place on an action's territory.
+
+    The result is 0 if the action does not name one territory, or if the decision is not about placing troops.
+    """
     kind, places = game.tables.space.decode(action)
     if kind != "territory":
         return 0

@@ -55,7 +55,7 @@ NO_GAME = "there is no such game: it was deleted, or the link is wrong"
 class Lobby:
     """All games of a server.
 
-    If `allow_programs` is true, agents can be files and commands, which the server runs. `proposed` contains
+    If `allow_programs` is true, agents can also be files, commands and language models. `proposed` contains
     the initial values of the form for a new game (see `proposal`).
     """
 
@@ -205,7 +205,8 @@ class Lobby:
         if player != HUMAN and not bots.is_registered(player) and not self.allow_programs:
             hint = suggestion(player, (HUMAN, *bots.names()))
             raise Refused(
-                f"player={player!r} is not a registered agent{hint}; files and programs need --allow-programs"
+                f"player={player!r} is not a registered agent{hint}; files, programs and language models "
+                "need --allow-programs"
             )
         return player
 
