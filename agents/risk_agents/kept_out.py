@@ -4,9 +4,8 @@ Games against kept-out opponents show how an agent plays against opponents that 
 Four bots are variants of `beam` with other weights: `kept_out:bold`, `kept_out:careful`, `kept_out:income`
 and `kept_out:denial`. The other bots are styles that two runs of `research/evolve_styles.py` found:
 `kept_out:stranger-1` to `kept_out:stranger-6`, and `kept_out:newcomer-1` to `kept_out:newcomer-6`. The runs
-had different seeds from the run that found `evolved`. Except for one test of calibration,
-only the tracks of `risk-env benchmark` use the newcomers. Kept-out bots are not registered, so lists of
-agents do not contain them.
+had different seeds from the run that found `evolved`. Kept-out bots are not registered, so lists of agents
+do not contain them.
 """
 
 from collections.abc import Mapping
