@@ -197,10 +197,8 @@ def show_presets(argv: Sequence[str]) -> None:
     table = plain_table("preset", "players", *shown)
     for name in presets():
         least, most = min(preset_players(name)), max(preset_players(name))
-        rules, players = (
-            Rules.preset(name, num_players=most),
-            f"{least}-{most}" if least < most else str(most),
-        )
+        rules = Rules.preset(name, num_players=most)
+        players = f"{least}-{most}" if least < most else str(most)
         table.add_row(name, players, *(str(getattr(rules, option)) for option in shown))
     console.print(table)
     console.print(f"\n{PROGRAM} presets NAME lists all options of a preset.", highlight=False)
