@@ -32,7 +32,8 @@ GROUP, GROUP_MEMORY = "group", "group memory"  # keys of LIMITS: parent folder o
 SETUP_FAILED = 125
 NOT_STARTED = 127  # exit status if the command is not found, as in shells
 ENDED = 126  # exit status if the lifeline was closed
-_PATIENCE = 1.0  # maximum wait for killed processes to end, in seconds
+_PATIENCE = 1.0  # maximum wait for a control group to become empty, in seconds
+_TRIES, _PAUSE = 5000, 0.001  # attempts to kill all processes; seconds between two attempts
 _PR_SET_PDEATHSIG = 1  # Linux: set the signal that a process gets when its parent dies
 _PR_SET_CHILD_SUBREAPER = 36  # Linux: make orphaned descendants of this process its children
 _CLONE_NEWUSER, _CLONE_NEWNET = 0x10000000, 0x40000000
@@ -204,29 +205,51 @@ class _Watcher(threading.Thread):
 
 
 def _wait_for(child: int) -> int:
-    """Wait for the command, and return its exit status; reap orphans that end before the command."""
+    """Wait for the command, and return its exit status; reap orphans that end before the command.
+
+    If the watcher has reaped the command, the result is ENDED.
+    """
     while True:
-        pid, status = os.wait()
+        try:
+            pid, status = os.wait()
+        except ChildProcessError:
+            return ENDED
         if pid == child:
             code = os.waitstatus_to_exitcode(status)
             return code if code >= 0 else 128 - code
 
 
 def _end_all(child: int) -> None:
-    """Kill the command's process group, then all remaining descendants of this process (Linux)."""
+    """Kill the command's process group, then all remaining descendants of this process (Linux).
+
+    The number of attempts is limited, not the time: a machine that stalls would use up a time limit.
+    """
     with suppress(ProcessLookupError, PermissionError):
         os.killpg(child, signal.SIGKILL)
-    until = time.monotonic() + _PATIENCE
-    while time.monotonic() < until and (left := _children()):
-        for pid in left:
+    for _ in range(_TRIES):
+        if not _reap():
+            return
+        for pid in _children():
             with suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
-        with suppress(ChildProcessError):
-            os.waitpid(-1, 0)
+        time.sleep(_PAUSE)
+
+
+def _reap() -> bool:
+    """Reap all children that have ended, and return True if any children are left."""
+    try:
+        while os.waitpid(-1, os.WNOHANG)[0]:
+            pass
+    except ChildProcessError:
+        return False
+    return True
 
 
 def _children() -> list[int]:
-    """Return the children of this process, including adopted orphans (Linux)."""
+    """Return the children of this process, including adopted orphans (Linux).
+
+    The list can be incomplete while children end.
+    """
     children: list[int] = []
     for path in Path("/proc/self/task").glob("*/children"):
         with suppress(OSError):  # the thread has ended
