@@ -1,4 +1,4 @@
-"""Calibration of the value of `strategist` in games between bots, by number of players and by phase.
+"""Calibration of the value of `strategist` in games between bots, by number of players and rounds.
 
     python -m benchmarks.calibration --field kept_out:stranger-1,kept_out:stranger-2,kept_out:stranger-3
     python -m benchmarks.calibration --field walker,saver,grudge --players 5 --setup claim --games 4000
@@ -9,7 +9,8 @@ size. The mean prediction of each group is compared with the share of won games.
 difference among the ten groups, in percentage points. `expected error` is the mean of this largest difference
 if the predictions are exact and all differences come from chance.
 
-Intervals are 95 % confidence intervals from a bootstrap over games.
+In the report, a *phase* is a range of rounds. Intervals are 95 % confidence intervals from a bootstrap over
+games.
 """
 
 from __future__ import annotations
@@ -119,7 +120,7 @@ def wave(kind: Games, value: StateValueFile, games: range, seed: int) -> Array:
 
 
 def rows_of(turns: Array, players: int, setup: str, seed: int) -> list[dict[str, Any]]:
-    """Return the calibration of all turns and of the turns of each phase, with the expected errors."""
+    """Return the calibration and the expected error of all turns and of each entry of PHASES."""
     parts = {"all turns": turns}
     for name, (first, last) in PHASES.items():
         parts[name] = turns[(turns["round"] >= first) & (turns["round"] <= last)]

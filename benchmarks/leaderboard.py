@@ -4,8 +4,9 @@
 
 The command plays every agent of AGENTS whose result file is not yet in the folder, and prints the scores.
 With `--check`, all games are played again and compared with the files. With `--record`, the headers of the
-files are stored in `benchmarks/results`. For each agent and each track in SHOWN, a game that the agent won is
-stored too, if there is one. `make docs` makes the page docs/leaderboard.html from this record.
+files are stored in `benchmarks/results`. For each agent and each track in SHOWN, the longest game that the
+agent won in at most MOST_ACTIONS actions, if any, is stored too. `make docs` makes the page
+docs/leaderboard.html from this record.
 """
 
 from __future__ import annotations

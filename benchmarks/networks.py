@@ -1,9 +1,9 @@
 """Decisions per second in tournaments of ONNX models and bots: `python -m benchmarks.networks [--record]`.
 
-Two networks, `grower` and `breaker` play a tournament of two players on the classic map. The networks have
-two hidden layers of 256 units and random weights. The same bots play another tournament without the networks.
-The two tournaments alternate several times, in one process with one thread. The table shows decisions per
-second of CPU time: the median, the smallest and the largest value of the repetitions.
+Two networks and the bots `grower` and `breaker` play a tournament of duels on the classic map. The networks
+have two hidden layers of 256 units and random weights. The same bots play another tournament without the
+networks. The two tournaments alternate several times, in one process with one thread. The table shows
+decisions per second of CPU time: the median, the smallest and the largest value of the repetitions.
 """
 
 from __future__ import annotations

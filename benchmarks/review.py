@@ -4,11 +4,11 @@
     python -m benchmarks.review --games 10 --workers 2
     python -m benchmarks.review --preset command_room --games 8 --rollouts 300
 
-Every game is reviewed. Every turn that a review reports is then checked in 1,000 pairs of rollouts to the end
-of the game. One rollout repeats the turn as it was played, and the other rollout plays the better plan. Both
-rollouts have the same hidden cards and the same future dice. The samples differ from the samples of the
-review. A turn is confirmed if the mean difference is above 0 at a level of 5 % (one-sided z test of the
-pairs).
+Every game is reviewed. Every turn that a review reports is then checked in `--rollouts` pairs of rollouts to
+the end of the game. One rollout repeats the turn as it was played, and the other rollout plays the better
+plan. Both rollouts have the same hidden cards and the same future dice. The samples differ from the samples
+of the review. A turn is confirmed if the mean difference is above 0 at a level of 5 % (one-sided z test of
+the pairs).
 
 The games are played on two maps, with each number of players of the preset in turn. On `classic`, with the
 default preset, a learned value evaluates positions. On `inner_sea`, a heuristic does. The table has a row for

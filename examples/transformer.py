@@ -226,7 +226,10 @@ def train(rounds: int, seed: int) -> Network:
 
 
 def win_rate(network: Network, board: Board, games: int, seed: int = 10**6) -> WinRate:
-    """Return the network's win rate against the rivals. The network plays each seat equally often."""
+    """Return the network's win rate against the rivals.
+
+    If `games` is a multiple of 6, the network plays each seat equally often.
+    """
     orders = np.array(list(permutations(range(3))))
     line_ups = orders[np.arange(games) % len(orders)]  # player 0 is the network
     found = play(RULES, board, [Attentive(network), *RIVALS], games, seed, line_ups=line_ups)

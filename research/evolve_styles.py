@@ -7,7 +7,7 @@
 The third command led to `evolved:7`.
 
 A population of styles plays games of five and six players, with dealt and with claimed territories. The
-shipped styles, `breaker` and `hunter` also play. The third of the population with the highest scores is kept.
+shipped styles, `breaker` and `hunter` also play. The best third of the population is kept.
 All other styles are replaced by copies of the kept styles, in which two parameters are drawn again, and by
 random styles. The score of a style is its win rate divided by the even share, so the score depends on the
 population. With `--against`, one style plays in each game, and the named bots play all other seats.

@@ -5,6 +5,8 @@
 The methods of sharing a step alternate in short windows, and every second round has the reverse order. Other
 load slows some windows down, so the best window of each method counts. In the methods with locks and with an
 executor, the caller checks all actions, and then each thread steps slices of the lanes.
+
+The *share of the gain* is a method's gain over one thread, relative to the gain of spin loops.
 """
 
 from __future__ import annotations

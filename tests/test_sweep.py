@@ -59,7 +59,8 @@ def test_a_killed_sweep_has_the_same_trials_as_an_uninterrupted_one(
     distinct = {repr(values) for _, values in whole.seen}
     assert len(distinct) == len(whole.seen)
     with pytest.raises(
-        ValueError, match=r"the sweep in this folder has config=.*512.*not .*900.*another folder"
+        ValueError,
+        match=r"the sweep in this folder has config\.n_timesteps=512, not 900; choose another folder",
     ):
         sweep.run_sweep(found, {"n_timesteps": 900}, tmp_path / "100% ?", rest)
     sweep.write_table(found, again, tmp_path)

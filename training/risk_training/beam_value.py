@@ -79,7 +79,7 @@ class Config(NetworkSettings):
     evaluation: EvaluationSettings = field(
         default_factory=lambda: EvaluationSettings(opponents=("grower", "beam"), interval=8_000)
     )
-    checkpoint_interval: int = setting(1, 1, MOST_STEPS)  # games; a killed run loses at most a round
+    checkpoint_interval: int = setting(1, 1, MOST_STEPS)  # games between two checkpoints; 1: every round
     games: int = setting(24_000, 1, MOST_STEPS)
     round_games: int = setting(1000, 1, MOST_GAMES)  # games between two fits
     chunk_games: int = setting(100, 1, MOST_LANES)  # games per chunk; each chunk has its own seed
@@ -136,7 +136,7 @@ class Network(NamedWeights):
 
 @dataclass
 class Positions:
-    """The positions of a round, in the order of play."""
+    """The positions of a round or of a chunk. The positions of each game are in the order of play."""
 
     features: Array  # float16 (k, columns)
     games: Array  # int32 (k,): number of the game
@@ -185,7 +185,7 @@ class Positions:
 
 
 def play_chunk(config: Config, first: int, count: int, learner: BeamValueFile | None) -> Positions:
-    """Play `count` games of a round, beginning with game number `first`.
+    """Play `count` games, beginning with game number `first`, and return the positions.
 
     Without a learner, bots play all seats.
     """

@@ -20,7 +20,6 @@ from risk_agents.workers import WorkExecutor, add_options, open_executor
 from risk_agents.workers.executor import WorkLostError
 from risk_env.board.rules import FAST
 from risk_env.bots import CompiledBot
-from risk_env.bounded_io import shortened
 from risk_env.cli import command_parser
 from risk_env.players import AgentFactory
 from risk_env.whole_file import new_folder
@@ -29,6 +28,7 @@ from risk_training.config import (
     TRAINERS,
     WIN_RATE,
     check_range,
+    difference,
     put_value,
     read_config,
     set_value,
@@ -190,7 +190,8 @@ def _train_seeds(arguments: argparse.Namespace, executor: WorkExecutor) -> dict[
 def _begun_or_continued(arguments: argparse.Namespace, executor: WorkExecutor) -> Any:
     """Return the run in the folder `--out`: a new run, or the run of the checkpoint in this folder.
 
-    Raises ValueError if the run of the checkpoint has other settings. Its device and its length may differ.
+    Raises ValueError if the run of the checkpoint has other settings. The device, the length and, for an
+    exploiter, the settings of the evaluations may differ.
     """
     from risk_training.run import load_checkpoint
 
@@ -204,8 +205,8 @@ def _begun_or_continued(arguments: argparse.Namespace, executor: WorkExecutor) -
     for name in sorted(there.keys() | wanted.keys()):
         if name not in free and there.get(name) != wanted.get(name):
             raise ValueError(
-                f"--out {arguments.out}: the run in this folder has {name}={shortened(there.get(name))}, "
-                f"not {shortened(wanted.get(name))}; choose another folder"
+                f"--out {arguments.out}: the run in this folder has "
+                f"{difference(name, there.get(name), wanted.get(name))}; choose another folder"
             )
     return trainer.Trainer.resume(folder, config.length, executor, arguments.device, _named(arguments))
 
@@ -262,7 +263,12 @@ def _parser() -> argparse.ArgumentParser:
     add("--threads", type=int, default=1, metavar="N", help="number of PyTorch threads (default: 1)")
     add_options(parser)
     parser.set_defaults(values={})  # values of a trial of a sweep
-    add("--out", metavar="FOLDER", help="folder of the run (default: a new folder runs/NAME-TIME)")
+    add(
+        "--out",
+        metavar="FOLDER",
+        help="folder of the run, or of all runs of --seeds, --sweep or --responses (default: a new folder "
+        "runs/NAME-TIME)",
+    )
     add("--resume", metavar="FOLDER", help="continue the run in this folder; --steps sets a new length")
     return parser
 
@@ -385,9 +391,10 @@ def _resumed(arguments: argparse.Namespace, executor: WorkExecutor) -> Any:
     trainer = import_module(TRAINERS[load_checkpoint(folder)["config"]["trainer"]])
     run = trainer.Trainer.resume(folder, arguments.steps, executor, arguments.device, _named(arguments))
     if arguments.against is not None and run.config.evaluation.opponents != (arguments.against,):
-        there = ", ".join(run.config.evaluation.opponents)
+        there = ", ".join(run.config.evaluation.opponents) or "no agent"
         raise ValueError(
-            f"--against {arguments.against}: the run in {folder} plays against {there}; start a new run"
+            f"--against {arguments.against}: the evaluations of the run in {folder} are against {there}; "
+            "start a new run with --config"
         )
     return run
 

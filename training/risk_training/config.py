@@ -279,6 +279,18 @@ def check_names(name: str, facts: Collection[Any], allowed: Collection[str]) -> 
         raise ValueError(f"{name}: {shortened(strange[0])} is unknown{hint}; allowed: {', '.join(allowed)}")
 
 
+def difference(name: str, there: Any, wanted: Any) -> str:
+    """Return the first setting that differs between two values of `name`, with both of its values.
+
+    Inside mappings, the result names the key: `league.power=1.0, not 2.0`.
+    """
+    if isinstance(there, Mapping) and isinstance(wanted, Mapping):
+        for key in sorted({*there, *wanted}, key=str):
+            if there.get(key) != wanted.get(key):
+                return difference(f"{name}.{key}", there.get(key), wanted.get(key))
+    return f"{name}={shortened(there)}, not {shortened(wanted)}"
+
+
 def set_value(facts: dict[str, Any], text: str) -> None:
     """Set a value of a configuration, given as a string `KEY=VALUE`.
 

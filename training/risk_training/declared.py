@@ -153,7 +153,7 @@ class Bytes:
     def check(self, name: str, value: Any) -> None:
         """Raise ValueError unless the value matches this declaration."""
         if not isinstance(value, np.ndarray) or value.dtype != np.uint8 or value.ndim != 1:
-            raise ValueError(f"{name}={shortened(value)}: must be an array of bytes")
+            raise ValueError(f"{name}={shortened(value)}: must be a one-dimensional uint8 array")
 
 
 _BITS = 128

@@ -50,7 +50,7 @@ def main(argv: Sequence[str] | None = None) -> None:
         help="length of the training in decisions (default: 800,000, about 2 minutes)",
     )
     add("--no-training", action="store_true", help="skip the training")
-    add("--seed", type=int, default=0, help="seed of all games (default: %(default)s)")
+    add("--seed", type=int, default=0, help="seed of all games except training games (default: %(default)s)")
     add("--out", metavar="FOLDER", help="folder for all files (default: a new folder runs/demo-TIME)")
     arguments = parser.parse_args(argv)
     _check(arguments)

@@ -184,7 +184,8 @@ def _best_of(run: Path) -> str:
 def setting(agent: str, arguments: argparse.Namespace) -> tuple[Rules, Board]:
     """Return the rules and the map of the command line.
 
-    For a trained file, the defaults are the rules and the map in the file.
+    A trained file gives the default map. The file also gives the rules, unless `--preset`, `--players`,
+    `--expert` or `--profile` is given.
     """
     wanted, trained = vars(arguments), training_game(agent)
     board = load_map(arguments.map or (trained[1] if trained else MAP))

@@ -52,7 +52,7 @@ class Config(NetworkSettings):
     evaluation: EvaluationSettings = field(
         default_factory=lambda: EvaluationSettings(opponents=("random", "grower"), interval=2000)
     )
-    checkpoint_interval: int = setting(1, 1, MOST_STEPS)  # games; a killed run loses at most a round
+    checkpoint_interval: int = setting(1, 1, MOST_STEPS)  # games between two checkpoints; 1: every round
     games: int = setting(8000, 1, MOST_STEPS)
     round_games: int = setting(200, 1, MOST_GAMES)  # games between two fits
     teacher: str = "beam"  # compiled bot whose decisions the policy learns

@@ -208,7 +208,7 @@ def snapshot_name(steps: int) -> str:
 
 
 def thinned(steps: Sequence[int], window: int, history: int) -> list[int]:
-    """Return the steps of the snapshots to keep, ascending: the last `window`, and `history` older steps.
+    """Return the steps of the snapshots to keep: the last `window`, and up to `history` older ones.
 
     While there are too many steps, the older step whose neighbours are closest to each other is removed. The
     older steps are therefore spread evenly. The first step stays unless `history` is 0.

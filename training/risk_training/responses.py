@@ -92,8 +92,9 @@ def read_responses(path: str | Path) -> Responses:
     name = f"--responses {str(path)!r}"
     if not Path(path).is_file():
         raise ValueError(f"{name} does not exist")
+    facts = read_names(Path(path), name)
     try:
-        return Responses.from_facts(read_names(Path(path), name), "responses")
+        return Responses.from_facts(facts, "responses")
     except ValueError as error:
         raise ValueError(f"{name}: {error}") from error
 

@@ -275,7 +275,7 @@ class Trainer(Run):
         return PolicyFile(arrays, schema_of(self.rules, self.board), made_by(self))
 
     def evaluate(self) -> Metrics:
-        """Run the evaluations, and keep the best policy so far."""
+        """Return the metrics of the evaluations, and keep the best policy so far."""
         metrics, settings = super().evaluate(), self.config.evaluation
         mean = float(
             np.mean([metrics[f"eval/win_rate_{name}"] for name in settings.best_by or settings.opponents])

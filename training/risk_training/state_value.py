@@ -85,7 +85,7 @@ class StateNetworkSettings(NetworkSettings):
 
     LENGTH: ClassVar[str] = "games"
 
-    checkpoint_interval: int = setting(1, 1, MOST_STEPS)  # games; a killed run loses at most a round
+    checkpoint_interval: int = setting(1, 1, MOST_STEPS)  # games between two checkpoints; 1: every round
     games: int = setting(14_000, 1, MOST_STEPS)
     # numbers of players in the games of a training round
     tables: tuple[int, ...] = setting((2, 3, 4, 5, 6), 2, MAX_SEATS, length=range(1, MAX_SEATS))
@@ -235,7 +235,10 @@ class Network(StateNetwork):
 
 @dataclass
 class Positions:
-    """Positions at the start of turns, in the order of play. All games have the same number of players."""
+    """Positions at the start of turns. The positions of each game are in the order of play.
+
+    All games have the same number of players.
+    """
 
     codes: Array  # int8 (k, columns): the network's columns for the seat whose turn begins
     games: Array  # int64 (k,): number of the game
@@ -259,9 +262,9 @@ class Positions:
 def play_chunk(
     config: Config, players: int, first: int, count: int, judge: StateValueFile | None = None
 ) -> Positions:
-    """Play `count` games of a round with this number of players, beginning with game number `first`.
+    """Play `count` games with this number of players, and return the positions.
 
-    `judge` is the value of `tactician`, if `tactician` plays some of the seats.
+    The first game has number `first`. `judge` is the value of `tactician`, if `tactician` plays some seats.
     """
     return Games(config, players, first, judge).play(count)
 

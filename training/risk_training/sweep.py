@@ -30,6 +30,7 @@ from risk_training.config import (
     Settings,
     check_names,
     check_range,
+    difference,
     read_names,
     setting,
     typed_number,
@@ -202,7 +203,7 @@ def _study(sweep: Sweep, config: Mapping[str, Any], folder: Path) -> Any:
     wanted = json.loads(json.dumps(same))
     for name in same:
         if kept and kept.get(name) != wanted[name]:
-            told = f"{name}={shortened(kept.get(name))}, not {shortened(wanted[name])}"
+            told = difference(name, kept.get(name), wanted[name])
             raise ValueError(f"{path}: the sweep in this folder has {told}; choose another folder")
     study.set_user_attr(SETTINGS, wanted)
     return study

@@ -121,7 +121,10 @@ class Recorder:
 
 
 def play_chunk(config: Config, players: int, first: int, count: int, policy: StateValue) -> Trials:
-    """Play `count` games of a round with this number of players, beginning with game number `first`."""
+    """Play `count` games with this number of players, and return the learner's trials.
+
+    The first game has number `first`.
+    """
     chance = np.random.default_rng([config.seed, players, first])
     recorder = Recorder(policy, config.judge_file().value, config.samples)
     line_ups = 1 + chance.integers(len(config.bots), size=(count, players))

@@ -23,7 +23,7 @@ _Z = 1.96  # normal quantile of a 95 % confidence interval
 class WinRate:
     """Win rate of a player: numbers of games won and played, and statistics of these games.
 
-    A truncated game counts as not won.
+    A truncated game counts as not won. Statistics that are not computed keep their defaults.
     """
 
     wins: int

@@ -2,7 +2,7 @@
 
     server --port 8000 --curriculum duel
 
-Environment variables change the settings of a container: `RISK_CURRICULUM`, `RISK_OPPONENTS`,
+Environment variables set the defaults, for example in a container: `RISK_CURRICULUM`, `RISK_OPPONENTS`,
 `RISK_SESSIONS` (maximum number of concurrent sessions) and `RISK_SESSION_TIMEOUT` (seconds after which a
 session whose client sends nothing is closed).
 """
@@ -46,13 +46,21 @@ def main() -> None:
     address = "address to listen on (default: 127.0.0.1, this machine only)"
     parser.add_argument("--host", default="127.0.0.1", help=address)
     parser.add_argument("--port", type=int, default=8000, help="port (default: 8000)")
-    parser.add_argument("--curriculum", choices=text_env.CURRICULA, help="games to play (default: tiny)")
-    parser.add_argument("--opponents", help="compiled bot that plays against the client (default: random)")
-    parser.add_argument("--sessions", help="maximum number of concurrent sessions (default: 64)")
+    parser.add_argument(
+        "--curriculum", choices=text_env.CURRICULA, help="games to play (default: RISK_CURRICULUM, else tiny)"
+    )
+    parser.add_argument(
+        "--opponents",
+        help="compiled bot that plays against the client (default: RISK_OPPONENTS, else random)",
+    )
+    parser.add_argument(
+        "--sessions", help="maximum number of concurrent sessions (default: RISK_SESSIONS, else 64)"
+    )
     parser.add_argument(
         "--session-timeout",
         metavar="SECONDS",
-        help="idle time after which a session is closed, in seconds (default: 1800)",
+        help="idle time after which a session is closed, in seconds (default: RISK_SESSION_TIMEOUT, else "
+        "1800)",
     )
     arguments = vars(parser.parse_args())
     host, port = arguments.pop("host"), arguments.pop("port")
