@@ -54,8 +54,8 @@ clockwise, and so on. One policy can therefore play every seat.
 
 `GameBatch` and `Game.observe_codes` return int8 codes from 0 to {MOST_CODE}, and [datasets](datasets.md)
 contain such codes. Columns marked "(count)" or "(counts)" contain [codes of counts](#codes-of-counts).
-Environments and policies get float32 numbers: the codes of counts are divided by {COUNT_DIVISOR:g}, except in
-the columns of continents, and all other codes are unchanged.
+Environments and policies get float32 numbers. The codes of counts are divided by {COUNT_DIVISOR:g}, except in
+the columns of continents. These columns and all other codes are unchanged.
 
 `risk_env.observations` converts codes: `as_floats(codes, board)` returns the floats, and
 `observation_scales(board)` returns the factor of each column, float32 (D,). [Features for

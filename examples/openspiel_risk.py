@@ -167,7 +167,8 @@ class RiskObserver:
     def string_from(self, state, player):
         """Return all facts that a player knows.
 
-        These are the public facts, the player's hand and decision, and the current chance events (no cards).
+        These are the public facts, the player's hand and decision, and the current chance events except drawn
+        cards.
         """
         if state.game is None:
             return "before the set-up"

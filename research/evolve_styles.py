@@ -6,13 +6,13 @@
 
 The third command led to `evolved:7`.
 
-A population of styles plays games of five and six players, with dealt and with claimed territories. The
-shipped styles, `breaker` and `hunter` also play. The best third of the population is kept.
-All other styles are replaced by copies of the kept styles, in which two parameters are drawn again, and by
-random styles. The score of a style is its win rate divided by the even share, so the score depends on the
-population. With `--against`, one style plays in each game, and the named bots play all other seats.
-The first population then contains `evolved` and changed copies of `evolved`. The score of a style is then its
-mean score in all generations so far.
+A population of styles plays games of five and six players, with dealt and with claimed territories.
+`breaker`, `hunter` and the shipped styles also play. The best third of the population is kept. All other
+styles are replaced by copies of the kept styles, in which two parameters are drawn again, and by random
+styles. The score of a style is its win rate divided by the even share, so the score depends on the
+population. With `--against`, one style plays in each game, and the named bots play all other seats. The first
+population then contains `evolved` and changed copies of `evolved`. The score of a style is then its mean
+score in all generations so far.
 """
 
 from __future__ import annotations

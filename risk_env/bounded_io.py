@@ -36,7 +36,7 @@ def shortened(value: Any) -> str:
 
 
 def cause(error: Exception) -> str:
-    """Return the kind and the words of an error for the message of another error.
+    """Return the type and the message of an error, for use in another error's message.
 
     The result is one line of at most 300 characters.
     """

@@ -53,7 +53,7 @@ Phase = IntEnum(
 )
 Phase.__doc__ = """Phases of a game: kinds of decisions (docs/decisions.md), OVER, and two kinds of chance.
 
-`game.phase` and `view.phase` are members. ROLL and DRAW are the phases of chance.
+`game.phase` and `view.phase` are members of this enumeration. ROLL and DRAW are the phases of chance.
 """
 SETUP_PHASES = (Phase.CAPITAL, Phase.CLAIM, Phase.DEPLOY, Phase.DEPLOY_NEUTRAL, Phase.HEADQUARTERS)
 DRAFT_PHASES = (Phase.TRADE, Phase.BONUS, Phase.DRAFT, Phase.DRAFT_AMOUNT)

@@ -145,7 +145,7 @@ def step_lanes(records, results, ends, episodes, views, is_full_step, lanes, act
 
 @inlined
 def any_illegal(first, last, records, lanes, actions):
-    """Return True if an action in `lanes[first:last]` is not legal."""
+    """Return True if the action of any lane in `lanes[first:last]` is illegal."""
     return illegal_among(first, last, records.games, records.rules, lanes, actions) != NO_LANE
 
 

@@ -67,11 +67,11 @@ def decision_kernel(sizes: SizeClass) -> Callable[..., int]:
 
 
 def new_masks(num_actions: int) -> Iterator[tuple[Mask, Mask, Mask]]:
-    """Return an iterator of new memory for masks, one tuple for each decision.
+    """Return an iterator that allocates memory for masks, and yields one tuple for each decision.
 
     The tuple contains a row and its two masks, int8 (n,): a writable mask and a read-only mask. The kernel
     writes both masks into the row. `MASK_ROWS` rows are one array, because a view takes much less time than a
-    new array. A mask that is kept therefore keeps the memory of all these rows.
+    new array. Keeping one mask therefore prevents the memory of all these rows from being freed.
     """
     return chain.from_iterable(_mask_blocks(num_actions))
 

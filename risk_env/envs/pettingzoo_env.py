@@ -219,8 +219,8 @@ class raw_env(pettingzoo.AECEnv[str, Observation, int | None]):
     def _put(self, seat: int, view: npt.NDArray[np.float32], mask: Mask, shared: Mask) -> None:
         """Make `seat` the seat to act. NOBODY means that agents have ended and must leave first.
 
-        `mask` is for the agent's observation. `shared` is for the agent's info: a read-only mask, because
-        infos that share a mask can be compared with ==.
+        `mask` is for the agent's observation. `shared` is for the agent's info. Copies of the info share this
+        mask, so they can be compared with ==. The mask is therefore read-only.
         """
         if seat == NOBODY:
             self._end_agents(view, mask, shared)
@@ -266,7 +266,10 @@ class raw_env(pettingzoo.AECEnv[str, Observation, int | None]):
         return 1.0 if seat == self.game.winner else -1.0 / others
 
     def agent_iter(self, max_iter: int = 2**63) -> AgentIterable:
-        """Return the selected agents, one for each step, until no agent is left or `max_iter` steps."""
+        """Return an iterable of the selected agents, one for each step.
+
+        The iterable ends after `max_iter` steps, or when no agent is left.
+        """
         return AgentIterable(self, max_iter)
 
     # -------------------------------------------------------------------------------- observing
@@ -312,8 +315,8 @@ class raw_env(pettingzoo.AECEnv[str, Observation, int | None]):
     def render(self) -> str | npt.NDArray[np.uint8] | None:
         """Return the board as text or as pixels, uint8 (H, W, 3), or show the board in a window.
 
-        In a window, the result is None. Without a `render_mode`, warn and return None. Only public facts
-        are shown.
+        If a window shows the board, the result is None. Without a `render_mode`, warn and return None. Only
+        public facts are shown.
         """
         return self._display.render(self.game)
 

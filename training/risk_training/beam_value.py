@@ -79,7 +79,8 @@ class Config(NetworkSettings):
     evaluation: EvaluationSettings = field(
         default_factory=lambda: EvaluationSettings(opponents=("grower", "beam"), interval=8_000)
     )
-    checkpoint_interval: int = setting(1, 1, MOST_STEPS)  # games between two checkpoints; 1: every round
+    # games between two checkpoints; 1: after every training round
+    checkpoint_interval: int = setting(1, 1, MOST_STEPS)
     games: int = setting(24_000, 1, MOST_STEPS)
     round_games: int = setting(1000, 1, MOST_GAMES)  # games between two fits
     chunk_games: int = setting(100, 1, MOST_LANES)  # games per chunk; each chunk has its own seed

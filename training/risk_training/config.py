@@ -280,7 +280,7 @@ def check_names(name: str, facts: Collection[Any], allowed: Collection[str]) -> 
 
 
 def difference(name: str, there: Any, wanted: Any) -> str:
-    """Return the first setting that differs between two values of `name`, with both of its values.
+    """Describe the first difference between two values of the setting `name`.
 
     Inside mappings, the result names the key: `league.power=1.0, not 2.0`.
     """

@@ -52,7 +52,8 @@ class Config(NetworkSettings):
     evaluation: EvaluationSettings = field(
         default_factory=lambda: EvaluationSettings(opponents=("random", "grower"), interval=2000)
     )
-    checkpoint_interval: int = setting(1, 1, MOST_STEPS)  # games between two checkpoints; 1: every round
+    # games between two checkpoints; 1: after every training round
+    checkpoint_interval: int = setting(1, 1, MOST_STEPS)
     games: int = setting(8000, 1, MOST_STEPS)
     round_games: int = setting(200, 1, MOST_GAMES)  # games between two fits
     teacher: str = "beam"  # compiled bot whose decisions the policy learns

@@ -85,7 +85,8 @@ class StateNetworkSettings(NetworkSettings):
 
     LENGTH: ClassVar[str] = "games"
 
-    checkpoint_interval: int = setting(1, 1, MOST_STEPS)  # games between two checkpoints; 1: every round
+    # games between two checkpoints; 1: after every training round
+    checkpoint_interval: int = setting(1, 1, MOST_STEPS)
     games: int = setting(14_000, 1, MOST_STEPS)
     # numbers of players in the games of a training round
     tables: tuple[int, ...] = setting((2, 3, 4, 5, 6), 2, MAX_SEATS, length=range(1, MAX_SEATS))

@@ -139,7 +139,9 @@ def _check_sizes(source: BinaryIO, footer: Any, row: int) -> None:
     if rows != footer.num_rows or min([group.num_rows for group in groups], default=0) < 0:
         raise ValueError(f"negative or different row counts: footer {footer.num_rows}, row groups {rows}")
     if rows * row > most:
-        raise ValueError(f"{rows} rows of {row} bytes: {size} bytes may expand to at most {most} bytes")
+        raise ValueError(
+            f"{rows} rows of {row} bytes: a file of {size} bytes may expand to at most {most} bytes"
+        )
     expanded = 0
     for group in groups:
         for column in map(group.column, range(group.num_columns)):
