@@ -28,6 +28,7 @@ from risk_agents.benchmark.verification import verify
 from risk_agents.game_files import read_games
 from risk_agents.tournament.results import NOBODY
 from risk_agents.workers import WorkExecutor, open_executor
+from risk_env.messages import counted
 from risk_env.whole_file import whole_file
 
 NAME = "leaderboard"  # name of the record
@@ -125,7 +126,7 @@ def shown_games(paths: Sequence[Path]) -> Iterator[tuple[str, RecordedGame]]:
 def _line(shown: tuple[str, RecordedGame]) -> str:
     """Return a game as a line of JSON. The key `result` names the result file and the page of the replay."""
     file, game = shown
-    title = f"{game.track.title}, {game.result.rounds} rounds"
+    title = f"{game.track.title}, {counted(game.result.rounds, 'round')}"
     facts = {"file": file, "page": f"{Path(file).stem}-{game.track.title}.html", "title": title}
     return json.dumps(game.saved.to_dict() | {"result": facts}) + "\n"
 

@@ -26,6 +26,7 @@ from risk_env.arena import MAX_LANES, play
 from risk_env.board.maps import Board, load_map
 from risk_env.board.rules import FAST, Rules
 from risk_env.bots import CompiledBot
+from risk_env.messages import counted
 from risk_env.players import Named
 from risk_training.win_rate import WinRate
 
@@ -86,7 +87,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     result = strength(arguments.agent, field, rules, board, arguments.games, arguments.seed, clock)
     rate, low, high = (100 * part for part in result.interval)
     print(
-        f"{arguments.agent}: {rate:.1f} % ({low:.1f} - {high:.1f}) of {result.games} games won, "
+        f"{arguments.agent}: {rate:.1f} % ({low:.1f} - {high:.1f}) of {counted(result.games, 'game')} won, "
         f"even share {100 / rules.num_players:.0f} %; {100 * result.truncated:.1f} % truncated; "
         f"mean place {result.mean_place:.2f}; "
         f"{1e3 * clock.seconds / clock.turns:.3g} ms of CPU time per turn"

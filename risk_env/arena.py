@@ -35,6 +35,7 @@ from risk_env.board.rules import Rules
 from risk_env.bots import CompiledBot
 from risk_env.compiler import BoundKernel
 from risk_env.compiler.calls import COUNTS_CYCLES, NO_ADDRESS, address_of
+from risk_env.core.entry import seed_of
 from risk_env.core.types import MAX_SEATS, NOBODY
 from risk_env.engine import batch_loop
 from risk_env.engine.play_on import (
@@ -54,6 +55,7 @@ from risk_env.engine.play_on import (
     play_on,
 )
 from risk_env.game_vector import FixedArrays, GameVector, check_memory, whole_numbers
+from risk_env.messages import counted
 from risk_env.players import AgentFactory, Named, Policy, check_seats, close_all, find_player
 from risk_env.seated import AgentSeats, Seated, seat_player
 from risk_env.start_positions import StartPositions
@@ -680,7 +682,8 @@ def _checked_line_ups(line_ups: Array | None, num_players: int, games: int, seat
     if line_ups is None:
         if num_players != seats:
             raise ValueError(
-                f"players: {num_players} players for num_players={seats}; give {seats}, or pass line_ups"
+                f"players: {counted(num_players, 'player')} for num_players={seats}; give {seats}, or pass "
+                "line_ups"
             )
         return np.broadcast_to(np.arange(seats), (games, seats))
     line_ups = whole_numbers(line_ups, (games, seats), "line_ups must be")
@@ -697,11 +700,8 @@ def _seeds_of(seed: np.uint64, deals: Numbers, games: int) -> npt.NDArray[np.uin
     deals = whole_numbers(deals, (games,), "deals must be")
     if deals.min() < 0:
         raise ValueError(f"deals contain {deals.min()}: all must be 0 or more")
-    check_memory("deals", int(deals.max()) + 1, 3 * seed.nbytes)
-    known = int(deals.max(initial=-1)) + 1
-    seeds = np.zeros(known, np.uint64)
-    batch_loop.write_seeds(seed, np.arange(known), np.zeros(known, np.int64), seeds)
-    return seeds[deals]
+    known, indices = np.unique(deals.astype(np.uint64), return_inverse=True)
+    return np.array([seed_of(seed, deal, np.uint64(0)) for deal in known], np.uint64)[indices]
 
 
 def _chosen(name: str, values: Any, count: int, choices: Sequence[int]) -> Numbers:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from risk_env.board.rules import suggestion
-from risk_env.bounded_io import shortened
+from risk_env.messages import shortened
 
 FLAT, STRUCTURED = OBSERVATIONS = ("flat", "structured")  # forms of an observation (docs/observation.md)
 

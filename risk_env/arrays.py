@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from risk_env.bounded_io import read_file, read_zip, shortened
+from risk_env.bounded_io import read_file, read_zip
+from risk_env.messages import shortened
 
 Array = npt.NDArray[Any]
 Floats = npt.NDArray[np.float64]

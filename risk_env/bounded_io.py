@@ -11,6 +11,8 @@ from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
+from risk_env.messages import shortened
+
 MOST_NESTING = 32  # maximum number of levels of arrays and objects in a JSON text
 MOST_MARKS = 30  # maximum number of combining marks in a row in a text
 MOST_ENTRIES = 1000  # maximum number of files in a zip archive
@@ -24,24 +26,6 @@ _OTHER_MARKS = (  # byte-order marks, longer marks first: one UTF-32 mark begins
     *((mark, "UTF-16") for mark in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)),
 )
 _METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)  # other methods expand without a bound
-
-
-def shortened(value: Any) -> str:
-    """Return the text of a wrong value for an error message, in at most 80 characters."""
-    try:
-        words = repr(value)
-    except (ValueError, RecursionError):  # thousands of digits or levels
-        return f"<{type(value).__name__} too large to be shown>"
-    return words if len(words) <= 80 else words[:77] + "..."
-
-
-def cause(error: Exception) -> str:
-    """Return the type and the message of an error, for use in another error's message.
-
-    The result is one line of at most 300 characters.
-    """
-    words = f"{type(error).__name__}: {' '.join(str(error).split())}"
-    return words if len(words) <= 300 else words[:297] + "..."
 
 
 def regular_file(path: str | Path) -> Path:

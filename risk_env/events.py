@@ -20,10 +20,10 @@ from risk_env.board.action_space import DONE, Action
 from risk_env.board.maps import Board
 from risk_env.board.rules import Rules
 from risk_env.board.tables import tables
-from risk_env.bounded_io import shortened
 from risk_env.core import entry
 from risk_env.core.combat import ATTACKER, DEFENDER
 from risk_env.core.types import DICE_PHASES, MAX_DICE, NOBODY, NOWHERE, Held, Phase
+from risk_env.messages import shortened
 from risk_env.public import SECRET_PHASES, dice_of, members
 from risk_env.step_kernel import play_on
 from risk_env.text.notation import action_text, card_text

@@ -12,7 +12,6 @@ from risk_env.arrays import Array
 from risk_env.board.maps import Board, load_map
 from risk_env.board.rules import FAST, Rules, rules_from
 from risk_env.board.tables import tables
-from risk_env.bounded_io import shortened
 from risk_env.compiler import BoundKernel
 from risk_env.engine import batch_loop
 from risk_env.engine.groups import Ends, Episodes, Records, Results, Views
@@ -21,6 +20,7 @@ from risk_env.engine.prefetch import LINE
 from risk_env.engine.thread_pool import ThreadPool
 from risk_env.engine.work_stealing import NOT_SHARED
 from risk_env.game import Game
+from risk_env.messages import shortened
 from risk_env.observations import observation_size, split_view
 from risk_env.seeds import uint64
 from risk_env.start_positions import StartPositions, is_several, records_of

@@ -18,9 +18,9 @@ import numpy.typing as npt
 from risk_env.agent import Agent, View, chance_seeds
 from risk_env.board.maps import Board
 from risk_env.board.rules import BOOK, Rules, rules_from
-from risk_env.bounded_io import shortened
 from risk_env.core.types import NOBODY
 from risk_env.game import Game
+from risk_env.messages import counted, shortened
 from risk_env.players import Named, as_agents, close_all, fault_of, query_agent
 from risk_env.seeds import game_seed
 
@@ -78,7 +78,8 @@ class Match:
         P = self.game.num_players
         if len(players) != P:
             raise ValueError(
-                f"players={shortened(list(players))}: {len(players)} players, but the game has {P} seats"
+                f"players={shortened(list(players))}: "
+                f"{counted(len(players), 'player')}, but the game has {P} seats"
             )
         agents = iter(as_agents([player for player in players if player is not None]))
         self.players = tuple(None if player is None else next(agents) for player in players)

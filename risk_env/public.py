@@ -20,11 +20,11 @@ import numpy.typing as npt
 
 from risk_env.arrays import Ints
 from risk_env.board.tables import Tables
-from risk_env.bounded_io import shortened
 from risk_env.core import entry
 from risk_env.core.cards import set_troops_due
 from risk_env.core.combat import ATTACKER
 from risk_env.core.types import DICE_PHASES, NOBODY, NOWHERE, Deck, Phase, SizeClass, game_dtype
+from risk_env.messages import shortened
 
 SCHEMA = 1
 PHASES = tuple(Phase)  # by number; much faster than Phase(number)

@@ -18,9 +18,9 @@ from typing import Any
 from risk_env.board.maps import Board, load_map
 from risk_env.board.rules import Rules
 from risk_env.board.toml_table import similar_names
-from risk_env.bounded_io import shortened
 from risk_env.game import Game, SavedGameError
 from risk_env.match import Match
+from risk_env.messages import counted, shortened
 from risk_env.players import close_made, closed_on_error
 
 FORMAT = "risk_env game"
@@ -77,7 +77,7 @@ class SavedGame:
                 f"game={game!r} cannot be restored from its actions: save it with to_bytes() or to_text()"
             )
         if len(players) != game.num_players:
-            problem = f"{len(players)} players, but the game has {game.num_players} seats"
+            problem = f"{counted(len(players), 'player')}, but the game has {game.num_players} seats"
             raise ValueError(f"players={shortened(list(players))}: {problem}")
         saved = cls(
             game.rules,
@@ -106,7 +106,8 @@ class SavedGame:
             values["rules"] = Rules.from_dict(facts["rules"])
             saved = cls(**values, place=place)
             if len(saved.players) != saved.rules.num_players:
-                problem = f"{len(saved.players)} players, but the rules have {saved.rules.num_players} seats"
+                given, seats = counted(len(saved.players), "player"), saved.rules.num_players
+                problem = f"{given}, but the rules have {seats} seats"
                 raise ValueError(f"players={shortened(list(saved.players))}: {problem}")
         return saved
 

@@ -4,8 +4,8 @@ import hashlib
 
 import numpy as np
 
-from risk_env.bounded_io import shortened
 from risk_env.core.entry import seed_of
+from risk_env.messages import shortened
 from risk_env.splitmix64 import WORD
 
 

@@ -15,9 +15,9 @@ from risk_env.arrays import Array
 from risk_env.board.maps import Board
 from risk_env.board.rules import Rules
 from risk_env.board.tables import tables
-from risk_env.bounded_io import shortened
 from risk_env.core.types import Phase
 from risk_env.game import Game
+from risk_env.messages import shortened
 from risk_env.text import positions as texts
 from risk_env.text.check import check
 

@@ -13,11 +13,11 @@ from risk_env.agent import Agent
 from risk_env.arguments import check_choice, check_count, check_seat
 from risk_env.board.maps import Board, load_map
 from risk_env.board.rules import FAST, Rules, rules_from
-from risk_env.bounded_io import shortened
 from risk_env.core.types import NOBODY
 from risk_env.envs.single_seat_vector import check_empty
 from risk_env.game import Game
 from risk_env.match import Match
+from risk_env.messages import shortened
 from risk_env.players import Named, as_agents, close_made
 from risk_env.words.action_plan import ActionPlan
 from risk_env.words.last_turns import LastTurns, report_since

@@ -13,6 +13,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import cache
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 from urllib.parse import quote
@@ -121,8 +122,7 @@ class FakeEndpoint:
                 send(b"x-%d: y\r\n" % number)
                 time.sleep(0.05)
         if self.habit == "gzip bomb":
-            data = gzip.compress(b" " * (1 << 28))
-            send(b"Content-Encoding: gzip\r\nContent-Length: %d\r\n\r\n" % len(data) + data)
+            send(b"Content-Encoding: gzip\r\nContent-Length: %d\r\n\r\n" % len(gzip_bomb()) + gzip_bomb())
             return True
         send(b"Content-Length: %d\r\n\r\n" % (1 << 30))
         while True:
@@ -162,6 +162,12 @@ class FakeEndpoint:
                 pass
 
         return Handler
+
+
+@cache
+def gzip_bomb() -> bytes:
+    """Return a small gzip file that expands to 256 MiB. The file is made once, because this takes seconds."""
+    return gzip.compress(b" " * (1 << 28))
 
 
 def good_plan(request: dict[str, Any]) -> str:

@@ -8,7 +8,8 @@ import zlib
 
 import pytest
 
-from risk_env.bounded_io import MOST_NESTING, cause, parse_json, read_file, read_zip, shortened
+from risk_env.bounded_io import MOST_NESTING, parse_json, read_file, read_zip
+from risk_env.messages import cause, shortened
 
 
 def test_a_regular_file_is_read_up_to_its_bound(tmp_path):

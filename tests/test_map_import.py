@@ -201,7 +201,7 @@ def test_problems_name_their_file_and_line(tmp_path: Path) -> None:
         import_map(path)
     for problem in (
         "line 14: territory 'Ash' is given twice",
-        "line 14: territory 'Ash': no continent 9; continents have numbers 1 to 2",
+        "line 14: territory 'Ash': no continent 9; the file has 2 continents",
         "cards, line 4: no country with the ID '77'",
         "cards, line 8, mission: 'x' is not a whole number",
     ):

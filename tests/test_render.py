@@ -232,10 +232,10 @@ def test_pips(face):
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        ({"owner": (0,)}, "owner: 1 values; the map 'Tiny' has 6"),
+        ({"owner": (0,)}, "owner: 1 value; the map 'Tiny' has 6"),
         ({"troops": (0,) * 7}, "troops: 7 values"),
         ({"owner": (0, 0, 0, 3, 0, 0)}, r"owner of Dune: 3; allowed: -1 \(free\) to 2"),
-        ({"hand_sizes": (1,)}, r"hand_sizes: 1 values; allowed: none, or one per seat \(2\)"),
+        ({"hand_sizes": (1,)}, r"hand_sizes: 1 value; allowed: none, or one per seat \(2\)"),
     ],
 )
 @pytest.mark.parametrize("draw", [draw_svg, draw_rgb, draw_ansi])

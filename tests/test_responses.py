@@ -67,7 +67,7 @@ def test_the_last_round_trains_no_value(tmp_path: Path) -> None:
     runs = FakeRuns([0.9])
     found = run_rounds(Responses(rounds=1), tmp_path, runs)
     assert len(found) == len(runs.trained) == 1
-    assert "all 1 rounds are done" in responses.lines(Responses(rounds=1), found)[-1]
+    assert "stopped after 1 round, the maximum" in responses.lines(Responses(rounds=1), found)[-1]
 
 
 @pytest.mark.parametrize(

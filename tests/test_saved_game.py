@@ -60,7 +60,7 @@ WRONG: list[tuple[dict[str, Any], str]] = [
     ({"lane": True}, "lane is True, but must be of type int"),
     ({"actions": [0.5]}, "actions has 0.5, but every value must be of type int"),
     ({"players": [1, 2]}, "players has 1, but every value must be of type str"),
-    ({"players": ["human"]}, "1 players, but the rules have 2 seats"),
+    ({"players": ["human"]}, "1 player, but the rules have 2 seats"),
     ({"rules": {**FACTS["rules"], "fortify": "sideways"}}, "fortify='sideways'"),
     ({"position": "nonsense"}, "line 1"),
     ({"map": "atlantis"}, "atlantis"),
@@ -207,7 +207,7 @@ def test_a_state_without_its_history_is_not_saved_as_actions(change: Callable[[G
 
 
 def test_one_player_a_seat() -> None:
-    with pytest.raises(ValueError, match="1 players, but the game has 2 seats"):
+    with pytest.raises(ValueError, match="1 player, but the game has 2 seats"):
         SavedGame.of(Game(RULES, "tiny", seed=1), ["human"])
 
 

@@ -1,10 +1,12 @@
 """Runs with several seeds, and best responses to an agent (risk_training.seeds, risk_training.cli)."""
 
 import json
+import shlex
 import sys
 from importlib import import_module
 from inspect import signature
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -49,6 +51,33 @@ def test_seeds_are_trained_continued_and_shown(tmp_path: Path, capsys: pytest.Ca
     assert [len(point["rates"]) for point in found["grower"]] == [2, 2]
     assert main([*command, "--seeds", "2", "--set", "learning_rate=0.5"]) == 2
     assert "the run in this folder has learning_rate=" in capsys.readouterr().err
+
+
+def test_an_interrupted_command_names_the_command_that_continues_it(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+
+    def interrupt(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    def continued(*options: str) -> Any:
+        with pytest.raises(KeyboardInterrupt):
+            cli.main([*SMALL[1:], *options])
+        said = capsys.readouterr().err.partition("stopped: continue with risk-env train ")[2]
+        assert said.count("stopped") == 0
+        return cli._parser().parse_args(shlex.split(said))
+
+    monkeypatch.setattr(cli, "_train", interrupt)
+    monkeypatch.setattr(cli, "_begun_or_continued", interrupt)
+    (tmp_path / "my bot.py").write_text(AGENT)
+    one = continued("--against", "my bot.py:Counts", "--out", "the run")
+    assert (one.resume, one.against, one.config) == ("the run", "my bot.py:Counts", None)
+    several = continued("--seeds", "2", "--set", "seed=5")
+    assert several.seeds == 2 and several.set[-1] == "seed=5" and Path(several.out).is_dir()
+    assert continued("--seeds", "2", "--out=there").out == "there"
+    (tmp_path / "sweep.yml").write_text("sampler: grid\nkeys: {learning_rate: {values: [0.1, 0.2]}}")
+    assert Path(continued("--sweep", "sweep.yml", "--seeds", "2").out).is_dir()
 
 
 @pytest.mark.parametrize("config", ["selfplay_three", "three"])

@@ -5,7 +5,8 @@ import re
 from typing import NamedTuple
 
 from risk_agents.external import is_program
-from risk_env.bounded_io import composed, shortened
+from risk_env.bounded_io import composed
+from risk_env.messages import shortened
 from risk_env.text.escape import LABEL_LETTERS, is_label
 
 _LABELLED = re.compile(r"([\w .+\-\x80-\U0010ffff]+)=(.+)", re.DOTALL)

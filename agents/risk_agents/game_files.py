@@ -10,8 +10,9 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from risk_env.bounded_io import parse_json, shortened
+from risk_env.bounded_io import parse_json
 from risk_env.game import SavedGameError
+from risk_env.messages import shortened
 from risk_env.saved_game import SavedGame
 from risk_env.whole_file import new_file, whole_file
 

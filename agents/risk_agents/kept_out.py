@@ -15,7 +15,7 @@ from typing import Any
 from risk_agents.scripted.style import Style, bot
 from risk_agents.search import beam, evaluation
 from risk_env.bots import CompiledBot
-from risk_env.bounded_io import shortened
+from risk_env.messages import shortened
 
 VERSION = "1"
 # Weights that differ from the weights of `beam`, by index of the weight (`search.evaluation`)

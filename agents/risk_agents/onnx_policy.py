@@ -19,7 +19,8 @@ from risk_env.board.action_space import ActionSpace
 from risk_env.board.maps import Board
 from risk_env.board.rules import Rules
 from risk_env.board.tables import tables
-from risk_env.bounded_io import UNREADABLE, cause, parse_json, read_file, shortened
+from risk_env.bounded_io import UNREADABLE, parse_json, read_file
+from risk_env.messages import cause, shortened
 from risk_env.observations import observation_size
 from risk_env.players import Policy
 from risk_env.text.escape import label

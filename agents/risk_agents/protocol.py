@@ -11,10 +11,10 @@ from risk_env.agent import View
 from risk_env.board.maps import Board
 from risk_env.board.rules import Rules
 from risk_env.board.tables import tables
-from risk_env.bounded_io import shortened
 from risk_env.core.types import NOWHERE, Phase
 from risk_env.events import Event
 from risk_env.game import Game
+from risk_env.messages import shortened
 from risk_env.public import hand_of, members, public_facts
 from risk_env.text.amounts import AMOUNT_PHASES, most_troops
 from risk_env.words.action_plan import MOST_STEPS, ActionPlan

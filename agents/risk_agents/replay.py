@@ -15,6 +15,7 @@ from risk_agents.tournament.records import check_result
 from risk_agents.win_chances import chances_by_play
 from risk_env.cli import check_output, command_parser
 from risk_env.game import Game
+from risk_env.messages import counted
 from risk_env.render.rgb import draw_rgb, import_pygame
 from risk_env.render.scene import scene_of
 from risk_env.render.video import FRAMES_A_SECOND, check_fps, import_imageio, write_video
@@ -51,7 +52,7 @@ def main(argv: Sequence[str]) -> None:
     if not count:
         which = "no game" if arguments.game is None else f"no game {arguments.game}"
         raise ValueError(f"{arguments.file} contains {which}")
-    print(f"{count} {'game' if count == 1 else 'games'} replayed without differences from the file")
+    print(f"{counted(count, 'game')} replayed without differences from the file")
     for kind, path in outputs:
         with whole_file(Path(path)) as fresh:
             _WRITERS[kind](game, saved.players, arguments, str(fresh), game_review)
@@ -127,7 +128,7 @@ def replayed_games(path: str, number: int | None) -> Iterator[tuple[SavedGame, G
         )
         if result:
             check_result(saved, game, result)
-            end = f"{result['ending']}, winner {result.get('winner')}, {game.round} rounds"
+            end = f"{result['ending']}, winner {result.get('winner')}, {counted(game.round, 'round')}"
             yield saved, game, f"game {result.get('game')} ({seats}): {end}"
         else:
             yield saved, game, f"saved game ({seats}): round {game.round}"

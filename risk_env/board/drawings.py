@@ -8,7 +8,7 @@ from typing import Any
 
 from risk_env.board.map_pictures import MapPicture, read_picture
 from risk_env.board.toml_table import TomlTable
-from risk_env.bounded_io import shortened
+from risk_env.messages import shortened
 
 MAX_PIXELS = 10_000  # maximum width and height
 MAX_ROUTES = 1024

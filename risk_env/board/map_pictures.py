@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
 
-from risk_env.bounded_io import read_file, shortened
+from risk_env.bounded_io import read_file
+from risk_env.messages import shortened
 
 MOST_BYTES = 640 << 10  # maximum size of a file; its URL must fit into the first message of a browser game
 MOST_SIDE = 10_000  # maximum width and height, in pixels

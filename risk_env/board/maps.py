@@ -28,8 +28,9 @@ from risk_env.board.generating.random_map import random_map
 from risk_env.board.generating.spec import RandomMap, is_random, read_spec
 from risk_env.board.names import in_text, key_of
 from risk_env.board.toml_table import MapError, TomlTable, check_parsing_time, similar_names
-from risk_env.bounded_io import composed_values, read_text, shortened, unmarked
+from risk_env.bounded_io import composed_values, read_text, unmarked
 from risk_env.core import types
+from risk_env.messages import shortened
 
 NO_CARD = "none"  # value of `symbol` for a territory without a card
 SYMBOLS = tuple(symbol.name.lower() for symbol in types.Symbol)

@@ -15,8 +15,8 @@ from dataclasses import dataclass, fields
 from functools import cache, lru_cache
 from typing import Any, NamedTuple
 
-from risk_env.bounded_io import shortened
 from risk_env.core.types import MOST_TROOPS, OPTION_FLAGS, OPTION_VALUES, Placement
+from risk_env.messages import shortened
 
 _TROOPS = {2: 40, 3: 35, 4: 30, 5: 25, 6: 20}
 STARTING_TROOPS = {  # RULES 4.2, by deck and number of players

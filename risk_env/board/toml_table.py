@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from risk_env.board.names import MAX_NAME, key_of, problem_of
-from risk_env.bounded_io import shortened
+from risk_env.messages import shortened
 
 _REQUIRED: Any = object()
 # A string, or a comment. A string without an end extends to the end of its line or of the text. The

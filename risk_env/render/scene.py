@@ -9,6 +9,7 @@ import numpy as np
 from risk_env.board.maps import Board
 from risk_env.board.rules import Rules
 from risk_env.core.types import Held, Phase
+from risk_env.messages import counted
 from risk_env.public import PublicState
 from risk_env.text.notation import reward_name
 
@@ -119,7 +120,8 @@ def check_scene(board: Board, scene: Scene) -> None:
         given = len(getattr(scene, field))
         if given != board.num_territories:
             raise ValueError(
-                f"{field}: {given} values; the map {board.name!r} has {board.num_territories} territories"
+                f"{field}: {counted(given, 'value')}; the map {board.name!r} has {board.num_territories} "
+                "territories"
             )
     for t in np.flatnonzero((scene.owner < -1) | (scene.owner > scene.num_players)):
         allowed = f"-1 (free) to {scene.num_players} (neutral)"
@@ -127,4 +129,6 @@ def check_scene(board: Board, scene: Scene) -> None:
     for field in ("hand_sizes", "alive", "names", "capitals", "headquarters"):
         given = len(getattr(scene, field))
         if given not in (0, scene.num_players):
-            raise ValueError(f"{field}: {given} values; allowed: none, or one per seat ({scene.num_players})")
+            raise ValueError(
+                f"{field}: {counted(given, 'value')}; allowed: none, or one per seat ({scene.num_players})"
+            )

@@ -11,8 +11,9 @@ from risk_env.board.action_space import AMOUNTS, BLITZ, BLOCK_OF, DEFENCE_DICE, 
 from risk_env.board.maps import Board
 from risk_env.board.names import in_text, split_outside_quotes
 from risk_env.board.tables import Tables
-from risk_env.bounded_io import composed, shortened
+from risk_env.bounded_io import composed
 from risk_env.core.types import NO_REWARD, Phase, Reward
+from risk_env.messages import shortened
 from risk_env.public import members
 
 AMOUNT_WORDS = tuple(map(str, AMOUNTS))

@@ -14,8 +14,9 @@ from typing import Any, NamedTuple
 from risk_env.board.action_space import ALL, BLITZ, BLOCK_OF, DONE
 from risk_env.board.maps import Board
 from risk_env.board.names import read_arrows, split_outside_quotes
-from risk_env.bounded_io import composed, shortened
+from risk_env.bounded_io import composed
 from risk_env.core.types import NOWHERE, Phase
+from risk_env.messages import shortened
 from risk_env.text.amounts import first_amount, most_troops
 from risk_env.text.notation import DECISIONS, IllegalAction, action_words
 

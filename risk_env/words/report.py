@@ -14,7 +14,6 @@ from risk_env.board.maps import Board, Mission
 from risk_env.board.names import in_text, split_outside_quotes
 from risk_env.board.rules import Rules
 from risk_env.board.tables import Tables
-from risk_env.bounded_io import shortened
 from risk_env.core.cards import (
     MAX_STARS,
     MIN_STARS,
@@ -27,6 +26,7 @@ from risk_env.core.cards import (
 from risk_env.core.draft import MIN_DRAFT, TERRITORIES_A_TROOP
 from risk_env.core.odds import win_probability
 from risk_env.core.types import DRAFT_PHASES, FREE, NOBODY, NOWHERE, SETUP_PHASES, Held, Phase, Reward
+from risk_env.messages import shortened
 from risk_env.public import PublicState
 from risk_env.text.amounts import most_troops
 from risk_env.text.notation import DECISIONS, reward_name

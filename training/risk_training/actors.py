@@ -21,7 +21,7 @@ from risk_agents.registry import load_bot
 from risk_agents.workers import WorkExecutor, in_order
 from risk_env.arrays import Array
 from risk_env.board.maps import load_map
-from risk_env.bounded_io import shortened
+from risk_env.messages import shortened
 from risk_training.declared import Declared, Exactly, ListOf, OrNone, TableOf, Whole
 from risk_training.league import snapshot_name
 from risk_training.rollout_steps import Rollout

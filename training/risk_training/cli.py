@@ -1,10 +1,11 @@
 """The command `risk-env train`."""
 
 import argparse
+import shlex
 import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
@@ -21,6 +22,7 @@ from risk_agents.workers.executor import WorkLostError
 from risk_env.board.rules import FAST
 from risk_env.bots import CompiledBot
 from risk_env.cli import command_parser
+from risk_env.messages import counted
 from risk_env.players import AgentFactory
 from risk_env.whole_file import new_folder
 from risk_training import responses, seeds, sweep
@@ -56,6 +58,33 @@ def main(argv: Sequence[str]) -> None:
     """Run the command `train`: a new or resumed run, several seeds, a sweep, or rounds of exploiters."""
     parser = _parser()
     arguments = parser.parse_args(argv)
+    _check_options(parser, arguments)
+    check_range("--threads", arguments.threads, 1, MOST_THREADS)
+    if arguments.seeds is not None:
+        check_range("--seeds", arguments.seeds, 1, MOST_SEEDS)
+    import torch  # imported here, so that --help is fast
+
+    torch.set_num_threads(arguments.threads)
+    with open_executor(arguments.workers, arguments.chunk_limit) as executor:
+        if arguments.responses is not None:
+            _train_responses(arguments, executor)
+            return
+        if arguments.sweep is not None:
+            _train_sweep(arguments, executor, argv)
+            return
+        if arguments.seeds is not None:
+            _train_seeds(arguments, executor, argv)
+            return
+        run = _new(arguments, executor) if arguments.resume is None else _resumed(arguments, executor)
+        again = [] if arguments.against is None else ["--against", arguments.against]
+        with _continued_by("--resume", str(run.folder), *again):
+            _train(run)
+        if arguments.against is not None:
+            print(*seeds.gains(seeds.curves([run.folder]), 1 / run.config.rules().num_players), sep="\n")
+
+
+def _check_options(parser: argparse.ArgumentParser, arguments: argparse.Namespace) -> None:
+    """Exit with a message if options are missing, or are not allowed together."""
     if sum(getattr(arguments, name) is not None for name in ("config", "resume", "responses")) != 1:
         parser.error("give exactly one of --config, --resume and --responses")
     fixed = dict.fromkeys((*SETTINGS, *NAMES, "steps", "set", "out", "against", "seeds", "sweep"))
@@ -71,26 +100,25 @@ def main(argv: Sequence[str]) -> None:
             f"--{name} is not allowed with --responses: use exploiter_settings, value_settings and the other "
             f"settings in {arguments.responses}"
         )
-    check_range("--threads", arguments.threads, 1, MOST_THREADS)
-    if arguments.seeds is not None:
-        check_range("--seeds", arguments.seeds, 1, MOST_SEEDS)
-    import torch  # imported here, so that --help is fast
 
-    torch.set_num_threads(arguments.threads)
-    with open_executor(arguments.workers, arguments.chunk_limit) as executor:
-        if arguments.responses is not None:
-            _train_responses(arguments, executor)
-            return
-        if arguments.sweep is not None:
-            _train_sweep(arguments, executor)
-            return
-        if arguments.seeds is not None:
-            _train_seeds(arguments, executor)
-            return
-        run = _resumed(arguments, executor) if arguments.resume else _new(arguments, executor)
-        _train(run)
-        if arguments.against is not None:
-            print(*seeds.gains(seeds.curves([run.folder]), 1 / run.config.rules().num_players), sep="\n")
+
+@contextmanager
+def _continued_by(*words: str) -> Iterator[None]:
+    """If the `with` block is interrupted or loses its workers, print the command that continues its work.
+
+    `words` are the arguments of this command.
+    """
+    try:
+        yield
+    except (KeyboardInterrupt, ConnectionError, WorkLostError):
+        print(f"stopped: continue with {shlex.join(['risk-env', 'train', *words])}", file=sys.stderr)
+        raise
+
+
+def _with_out(argv: Sequence[str], folder: Path) -> list[str]:
+    """Return the arguments of a command that continues the work in this folder."""
+    named = any(word.partition("=")[0] == "--out" for word in argv)
+    return [*argv, *([] if named else ["--out", str(folder)])]
 
 
 class _Runs:
@@ -114,13 +142,17 @@ def _train_responses(arguments: argparse.Namespace, executor: WorkExecutor) -> N
     settings = responses.read_responses(arguments.responses)
     load_bot(settings.agent)  # raises ValueError now if the file names an agent that is not compiled
     folder = Path(arguments.out) if arguments.out else _fresh_folder(Path(arguments.responses))
-    rounds = responses.run_rounds(settings, folder, _Runs(arguments, executor))
+    with _continued_by("--responses", arguments.responses, "--out", str(folder)):
+        rounds = responses.run_rounds(settings, folder, _Runs(arguments, executor))
     print(*responses.lines(settings, rounds), sep="\n")
     print(f"rounds of exploiters: {folder / responses.SUMMARY}")
 
 
-def _train_sweep(arguments: argparse.Namespace, executor: WorkExecutor) -> None:
-    """Train the trials of a sweep, or continue an earlier sweep, and print a line for each trial."""
+def _train_sweep(arguments: argparse.Namespace, executor: WorkExecutor, argv: Sequence[str]) -> None:
+    """Train the trials of a sweep, or continue an earlier sweep, and print a line for each trial.
+
+    `argv` are the arguments of the command.
+    """
     wanted = sweep.read_sweep(arguments.sweep)
     for values in wanted.extremes():  # raises now rather than in a later trial
         if not _settings(_with(arguments, values=values))[1].evaluation.opponents:
@@ -134,11 +166,12 @@ def _train_sweep(arguments: argparse.Namespace, executor: WorkExecutor) -> None:
     def run_trial(number: int, values: Mapping[str, Any]) -> float | None:
         return _train_trial(_with(arguments, values=values, out=str(folder / f"trial-{number}")), executor)
 
-    trials = sweep.run_sweep(wanted, config, folder, run_trial)
+    with _continued_by(*_with_out(argv, folder)):
+        trials = sweep.run_sweep(wanted, config, folder, run_trial)
     sweep.write_table(wanted, trials, folder)
     sweep.draw(wanted, trials, folder)
     print(*sweep.lines(wanted, trials), sep="\n")
-    print(f"{len(trials)} trials: {folder / sweep.PICTURE}, {folder / sweep.TABLE}")
+    print(f"{counted(len(trials), 'trial')}: {folder / sweep.PICTURE}, {folder / sweep.TABLE}")
 
 
 def _train_trial(arguments: argparse.Namespace, executor: WorkExecutor) -> float | None:
@@ -150,7 +183,7 @@ def _train_trial(arguments: argparse.Namespace, executor: WorkExecutor) -> float
 
     try:
         if arguments.seeds is not None:
-            curves = _train_seeds(arguments, executor)
+            curves = _train_seeds(arguments, executor, None)
         else:
             run = _begun_or_continued(arguments, executor)
             _train(run)
@@ -166,24 +199,30 @@ def _with(arguments: argparse.Namespace, **changes: Any) -> argparse.Namespace:
     return argparse.Namespace(**vars(arguments) | changes)
 
 
-def _train_seeds(arguments: argparse.Namespace, executor: WorkExecutor) -> dict[str, list[seeds.Point]]:
+def _train_seeds(
+    arguments: argparse.Namespace, executor: WorkExecutor, argv: Sequence[str] | None
+) -> dict[str, list[seeds.Point]]:
     """Train a run for each seed, or continue earlier runs, and return the learning curves.
 
-    Writes the curves to files, and prints win rates or gains.
+    Writes the curves to files, and prints win rates or gains. `argv` are the arguments of the command, or
+    None for the runs of a trial.
     """
     config = _settings(arguments)[1]
     path = config_path(arguments.config)
     folder = Path(arguments.out) if arguments.out else _fresh_folder(path)
     folders = [seeds.folder_of(folder, config.seed + number) for number in range(arguments.seeds)]
-    for number, one in enumerate(folders):
-        own = _with(arguments, seed=config.seed + number, out=str(one))
-        _train(_begun_or_continued(own, executor))
+    with nullcontext() if argv is None else _continued_by(*_with_out(argv, folder)):
+        for number, one in enumerate(folders):
+            own = _with(arguments, seed=config.seed + number, out=str(one))
+            _train(_begun_or_continued(own, executor))
     curves = seeds.curves(folders)
     seeds.write(curves, folder)
     seeds.draw(curves, folder, str(folder))
     told = seeds.lines if arguments.against is None else seeds.gains
     print(*told(curves, 1 / config.rules().num_players), sep="\n")
-    print(f"mean curves of {len(folders)} runs: {folder / seeds.PICTURE}, {folder / seeds.SUMMARY}")
+    print(
+        f"mean curves of {counted(len(folders), 'run')}: {folder / seeds.PICTURE}, {folder / seeds.SUMMARY}"
+    )
     return curves
 
 
@@ -217,7 +256,7 @@ def _named(arguments: argparse.Namespace) -> tuple[str, ...]:
 
 
 def _train(run: Any) -> None:
-    """Train the run to its end, and print the command that continues or evaluates the run."""
+    """Train the run to its end, and print the command that evaluates the run."""
     unit = "games" if run.config.LENGTH == "games" else "steps"
     print(
         f"run {run.folder}: {run.config.TRAINER}, {run.config.length:,} {unit}, "
@@ -225,15 +264,14 @@ def _train(run: Any) -> None:
     )
     if getattr(getattr(run, "games", None), "are_in_python", False):
         bots, games = ", ".join(run.config.league.bots), run.config.n_envs
-        print(f"not all opponents are compiled ({bots}): training is slow, with {games} games at a time")
+        print(
+            f"not all opponents are compiled ({bots}): training is slow, with {counted(games, 'game')} at "
+            "a time"
+        )
     if run.steps >= run.config.length:
         print(f"the run is complete after {run.steps:,} {unit}; set a larger --steps to extend the run")
-    try:
-        with training_bar(run.config.length, run.steps, unit) as show:
-            run.train(show)
-    except (KeyboardInterrupt, ConnectionError, WorkLostError):
-        print(f"stopped: continue with risk-env train --resume {run.folder}", file=sys.stderr)
-        raise
+    with training_bar(run.config.length, run.steps, unit) as show:
+        run.train(show)
     if run.seconds > 0:
         rate = run.steps / run.seconds
         print(f"{run.steps:,} {unit} in {run.seconds:,.0f} s, including evaluations: {rate:,.0f} per second")
@@ -249,7 +287,8 @@ def _parser() -> argparse.ArgumentParser:
         metavar="FILE",
         help="configuration: a file (.yml), or the name of a shipped configuration",
     )
-    add_rules_arguments(parser, FAST, otherwise="value of the configuration")
+    usual = "that of the trainer"
+    add_rules_arguments(parser, FAST, players=usual, otherwise="value of the configuration")
     add("--set", action="append", metavar="KEY=VALUE", help=f"{SET}; may be repeated")
     add(
         "--steps",

@@ -12,8 +12,9 @@ from typing import Any, ClassVar, Self
 
 from risk_agents.rules_arguments import OWN
 from risk_env.board.rules import FAST, PROFILES, Rules, suggestion
-from risk_env.bounded_io import MOST_NESTING, read_text, shortened
+from risk_env.bounded_io import MOST_NESTING, read_text
 from risk_env.core.types import MAX_SEATS, Phase
+from risk_env.messages import shortened
 
 WIN_RATE = "eval/win_rate_"  # prefix of the evaluation metrics; the opponent's name follows
 AUTO, FLOAT32, BFLOAT16 = "auto", "float32", "bfloat16"
@@ -307,8 +308,10 @@ def put_value(facts: dict[str, Any], key: str, value: Any, source: str) -> None:
     """Set a value of a configuration. A key may be `section.key`.
 
     Sections are copied before they are changed. Raises ValueError, with a message that begins with `source`,
-    if a part of the key names a value that is not a section.
+    if a part of the key names a value that is not a section, or if the key is "trainer".
     """
+    if key == "trainer":
+        raise ValueError(f"{source} trainer: is fixed by the configuration; choose another --config")
     *sections, name = key.split(".")
     for section in sections:
         inner = facts.get(section)

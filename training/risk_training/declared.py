@@ -22,7 +22,7 @@ from typing import Any
 
 import numpy as np
 
-from risk_env.bounded_io import shortened
+from risk_env.messages import shortened
 
 Declared = Any
 MOST_NUMBER = 1e15  # largest value of counters, seconds and metrics

@@ -22,6 +22,7 @@ from risk_env.arena import Arena
 from risk_env.batch import GameBatch
 from risk_env.cli import command_parser, require
 from risk_env.match import Match
+from risk_env.messages import counted
 from risk_env.whole_file import new_folder
 from risk_training.cli import training_bar, win_rates
 
@@ -85,9 +86,8 @@ def _check(arguments: argparse.Namespace) -> None:
             raise ValueError(f"--{name.replace('_', '-')} {value}: must be at least 1")
     if not arguments.no_training:
         require("torch")
-    file = Path(arguments.out or "", f"{TOURNAMENT}.sqlite")
-    if arguments.out and file.exists():
-        raise FileExistsError(f"{file} exists: choose a new folder for --out")
+    if arguments.out and Path(arguments.out).exists() and any(Path(arguments.out).iterdir()):
+        raise FileExistsError(f"--out {arguments.out}: this folder contains files; choose a new folder")
 
 
 def estimate(arguments: argparse.Namespace, cores: int, loop: float) -> str:
@@ -96,7 +96,7 @@ def estimate(arguments: argparse.Namespace, cores: int, loop: float) -> str:
     games = DUEL * arguments.games + GAME_OF_SIX * arguments.six_games
     usual = START + games / cores + training * (not arguments.no_training)
     minutes, more = (max(round(seconds * loop / LOOP / 60), 1) for seconds in (usual, COMPILING))
-    machine = f"{cores} core{'s' if cores > 1 else ''}"
+    machine = counted(cores, "core")
     return (
         f"Estimated time with {machine}: {minutes} min, and {more} min more if the code is not compiled yet."
     )

@@ -28,6 +28,7 @@ from risk_env.arrays import Array
 from risk_env.board.maps import Board, load_map
 from risk_env.board.rules import FAST, Rules
 from risk_env.cli import command_parser, require
+from risk_env.messages import counted
 from risk_env.players import AgentFactory, Player
 from risk_env.whole_file import whole_file
 from risk_training.run_files import BEST_OF_RUN
@@ -223,7 +224,9 @@ def _scores(
             score = evaluate(agent.spec, opponent.spec, rules, board, games, arguments.seed, show, executor)
             scores.append(replace(score, opponent=opponent.name))
             if not bar.console.is_terminal:
-                bar.console.print(f"{games} games against {opponent.name}: {score.win_rate:.1%} won")
+                bar.console.print(
+                    f"{counted(games, 'game')} against {opponent.name}: {score.win_rate:.1%} won"
+                )
     return scores
 
 

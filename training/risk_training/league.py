@@ -20,7 +20,7 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from risk_env.bounded_io import shortened
+from risk_env.messages import shortened
 from risk_training.config import NAMES, Settings, check_range, setting
 from risk_training.declared import GENERATOR, Declared, ListOf, Number, TableOf, Whole
 

@@ -24,6 +24,7 @@ from pathlib import Path
 from typing import Any, ClassVar, Protocol
 
 from risk_agents.registry import TACTICIAN
+from risk_env.messages import counted
 from risk_env.whole_file import whole_file
 from risk_training.config import MOST_SEED, Settings, read_names, setting
 from risk_training.curves import read_log, win_rates
@@ -162,5 +163,5 @@ def lines(settings: Responses, rounds: Sequence[Round]) -> list[str]:
     if rounds[-1].gain < settings.least_gain:
         end = f"a gain below {settings.least_gain:g} points ends the rounds"
         return [*told, f"{end}; the last agent is {rounds[-1].agent}"]
-    end = f"all {settings.rounds} rounds are done"
+    end = f"stopped after {counted(settings.rounds, 'round')}, the maximum"
     return [*told, f"{end}; the last gain is at least {settings.least_gain:g} points"]

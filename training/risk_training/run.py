@@ -34,7 +34,8 @@ from risk_agents.workers import InProcess, WorkExecutor
 from risk_env.arrays import Array
 from risk_env.board.maps import load_map
 from risk_env.bots import CompiledBot
-from risk_env.bounded_io import cause, parse_json, read_file, shortened
+from risk_env.bounded_io import parse_json, read_file
+from risk_env.messages import cause, shortened
 from risk_env.whole_file import whole_file
 from risk_training.config import TRAINERS, RunSettings
 from risk_training.declared import ROWS, Declared, Number, SomeOf, Whole, check_declared

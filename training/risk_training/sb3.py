@@ -13,11 +13,11 @@ from stable_baselines3.common.vec_env import VecEnv
 
 from risk_env.arguments import FLAT, STRUCTURED, check_choice
 from risk_env.arrays import Array
-from risk_env.bounded_io import shortened
 from risk_env.envs.display import draw
 from risk_env.envs.gymnasium_env import FINAL_FIELDS, make_lanes
 from risk_env.envs.single_seat_vector import SingleSeatVector
 from risk_env.envs.spaces import observation_space
+from risk_env.messages import shortened
 from risk_env.players import Policy
 
 Indices = None | int | Iterable[int]

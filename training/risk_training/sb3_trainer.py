@@ -42,7 +42,7 @@ from risk_agents.learned.sb3_policy import (
 from risk_agents.learned.schema import schema_of
 from risk_agents.workers import InProcess, WorkExecutor
 from risk_env.board.maps import load_map
-from risk_env.bounded_io import shortened
+from risk_env.messages import shortened
 from risk_training.config import (
     AUTO,
     MOST_BATCH,

@@ -13,6 +13,7 @@ from pathlib import Path
 import numpy as np
 
 from risk_env.arrays import Floats
+from risk_env.messages import counted
 from risk_env.whole_file import whole_file
 from risk_training.curves import read_log, win_rates
 
@@ -128,6 +129,6 @@ def _line(rival: str, point: Point, even: float) -> str:
     rate, low, high = (100 * part for part in (point.rate, point.low, point.high))
     return (
         f"{rival}: win rate {rate:.1f} % [{low:.1f}, {high:.1f}] after {point.steps:,} steps, "
-        f"{len(point.rates)} {'run' if len(point.rates) == 1 else 'runs'}; "
+        f"{counted(len(point.rates), 'run')}; "
         f"even share {100 * even:.1f} %, gain {100 * (point.rate - even):+.1f} points"
     )

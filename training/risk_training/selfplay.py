@@ -25,10 +25,10 @@ from risk_agents.registry import load_opponent
 from risk_env.arena import CALLER, STOPPED, Arena
 from risk_env.arrays import Array
 from risk_env.board.maps import Board
-from risk_env.bounded_io import shortened
 from risk_env.core.observe import BLOCK, TERRITORY_WIDTH
 from risk_env.core.types import MAX_SEATS, NOBODY
 from risk_env.game_vector import GameVector, restore
+from risk_env.messages import shortened
 from risk_env.players import AgentFactory, Player
 from risk_env.seated import Seated, SeatedArena
 from risk_training.config import MOST_LANES, MOST_STEPS, MOST_WIDTH, NetworkSettings, setting

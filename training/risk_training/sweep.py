@@ -22,7 +22,7 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
-from risk_env.bounded_io import cause, shortened
+from risk_env.messages import cause, shortened
 from risk_env.whole_file import whole_file
 from risk_training.config import (
     MOST_SEED,

@@ -38,6 +38,7 @@ from risk_agents.sandbox import LEVELS, sandbox
 from risk_agents.tournament.summary import Estimate
 from risk_agents.workers import add_options, local_processes, open_executor
 from risk_env.cli import check_new_output, check_output, command_parser
+from risk_env.messages import counted
 from risk_env.text.escape import for_terminal
 
 SCALE = "Score: 0 for an even share of the wins, 100 for all wins; 95 % intervals, clustered by deals"
@@ -148,7 +149,9 @@ def _benchmark(arguments: argparse.Namespace, console: Console) -> None:
     remove_games(played, folder)
     _print_scores(header, scores)
     games, size = sum(score.games for score in scores.values()), path.stat().st_size / 1000
-    print(f"{path}: {games} games, {size:,.0f} kB; to check it: risk-env benchmark --verify {path}")
+    print(
+        f"{path}: {counted(games, 'game')}, {size:,.0f} kB; to check it: risk-env benchmark --verify {path}"
+    )
     if arguments.html:
         write_page(Path(arguments.html), [path])
 
@@ -224,7 +227,7 @@ def _verify(arguments: argparse.Namespace, console: Console) -> None:
         verified = verify(arguments.verify, executor, lambda games: show(games, ""))
     _print_scores(verified.header, verified.scores)
     whose = "all actions" if verified.agent_played else "all actions of the opponents"
-    print(f"{arguments.verify}: verified; {verified.games} games played again, {whose} compared")
+    print(f"{arguments.verify}: verified; {counted(verified.games, 'game')} played again, {whose} compared")
 
 
 # ------------------------------------------------------------------------------------------ leaderboard
@@ -258,7 +261,7 @@ def leaderboard(argv: Sequence[str]) -> None:
     for path, problem in refused:
         print(for_terminal(f"left out: {path}: {problem}"), file=sys.stderr)
     shown_files = len(files) - len(refused)
-    print(f"{page}: {shown_files} result {'file' if shown_files == 1 else 'files'}")
+    print(f"{page}: {counted(shown_files, 'result file')}")
 
 
 def _verified(

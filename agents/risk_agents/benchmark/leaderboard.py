@@ -17,6 +17,7 @@ from risk_agents.benchmark.tracks import Track, find, names
 from risk_agents.tournament.ratings import FEW_CLUSTERS
 from risk_agents.tournament.results import NOBODY
 from risk_agents.tournament.summary import Estimate
+from risk_env.messages import counted
 from risk_env.saved_game import SavedGameError
 from risk_env.text.escape import for_html
 from risk_env.whole_file import whole_file
@@ -152,7 +153,12 @@ def _write_replays(page: Path, number: int, path: Path, count: int) -> list[tupl
             replay = played.replay(game.saved.players)
             with whole_file(folder / name) as fresh:
                 replay.save(fresh)
-            links.append((quote(f"{folder.name}/{name}"), f"{game.track.title}, {game.result.rounds} rounds"))
+            links.append(
+                (
+                    quote(f"{folder.name}/{name}"),
+                    f"{game.track.title}, {counted(game.result.rounds, 'round')}",
+                )
+            )
     return links
 
 

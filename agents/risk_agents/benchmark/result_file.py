@@ -26,7 +26,8 @@ from risk_agents.tournament.results import FORFEIT, NOBODY, TRUNCATED, WON, Game
 from risk_agents.tournament.results_store import Store
 from risk_agents.tournament.schedule import Pairing
 from risk_env import bots
-from risk_env.bounded_io import parse_json, shortened
+from risk_env.bounded_io import parse_json
+from risk_env.messages import shortened
 from risk_env.saved_game import SavedGame
 from risk_env.text.escape import LABEL_LETTERS, is_label
 from risk_env.whole_file import whole_file

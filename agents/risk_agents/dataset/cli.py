@@ -18,6 +18,7 @@ from risk_agents.rules_arguments import MAP, PLAYERS, add_rules_arguments, rules
 from risk_env.board.maps import load_map
 from risk_env.board.rules import FAST
 from risk_env.cli import command_parser, require
+from risk_env.messages import counted
 from risk_env.whole_file import whole_file
 
 MINARI = "minari:"
@@ -32,7 +33,7 @@ def main(argv: Sequence[str]) -> None:
     spec = _spec(arguments)
     with progress_bar("decisions", arguments.decisions, Console(stderr=True)) as show:
         rows = write(spec, first_games(record(spec), arguments.decisions, lambda written: show(written, "")))
-    print(f"{rows:,} decisions from complete games: {arguments.out}")
+    print(f"{counted(rows, 'decision')} from complete games: {arguments.out}")
 
 
 def _parser() -> argparse.ArgumentParser:

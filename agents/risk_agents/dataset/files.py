@@ -16,9 +16,10 @@ import numpy.typing as npt
 from risk_agents.dataset.pages import expanded_sizes
 from risk_agents.dataset.recorder import GameDecisions, RecordingSpec
 from risk_agents.learned.schema import Schema
-from risk_env.bounded_io import UNREADABLE, parse_json, shortened
+from risk_env.bounded_io import UNREADABLE, parse_json
 from risk_env.core.observe import MOST_CODE
 from risk_env.game_vector import REWARDS, check_memory
+from risk_env.messages import shortened
 
 Array = npt.NDArray[Any]
 Progress = Callable[[int], None]  # called with the number of decisions written so far

@@ -15,8 +15,8 @@ from risk_agents.registry import load
 from risk_env.arena import Arena
 from risk_env.board.maps import Board
 from risk_env.board.rules import Rules, suggestion
-from risk_env.bounded_io import shortened
 from risk_env.game_vector import GameVector
+from risk_env.messages import counted, shortened
 from risk_env.players import AgentFactory, Named
 from risk_env.seeds import game_seed, uint64
 from risk_env.start_positions import StartPositions
@@ -48,7 +48,8 @@ class RecordingSpec:
             raise ValueError("agents=(): name at least one agent")
         if self.labels and len(self.labels) != len(self.agents):
             raise ValueError(
-                f"labels={shortened(self.labels)}: {len(self.labels)} labels for {len(self.agents)} agents; "
+                f"labels={shortened(self.labels)}: "
+                f"{counted(len(self.labels), 'label')} for {counted(len(self.agents), 'agent')}; "
                 "give one label for each agent, or no labels"
             )
         for name in self.only:

@@ -12,6 +12,7 @@ from risk_env.board.action_space import ALL, DONE, HALF
 from risk_env.board.names import read_arrows, split_outside_quotes
 from risk_env.bounded_io import composed
 from risk_env.core.types import Phase
+from risk_env.messages import counted
 from risk_env.text.amounts import first_amount, most_troops, room
 from risk_env.text.notation import DECISIONS, Decision
 
@@ -170,7 +171,7 @@ def _amount(wanted: int, view: View) -> Understood:
     """
     total = movable(view)
     if not 1 <= wanted <= total:
-        raise ValueError(f"{wanted} troops: choose 1 to {total}")
+        raise ValueError(f"{counted(wanted, 'troop')}: choose 1 to {total}")
     first, left = first_amount(wanted, total)
     again = (str(left),) if left else ()
     if left and view.phase == Phase.DRAFT_AMOUNT:

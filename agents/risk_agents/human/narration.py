@@ -10,6 +10,7 @@ from risk_env.board.maps import Board
 from risk_env.core.combat import ATTACKER, DEFENDER
 from risk_env.core.types import NO_REWARD, NOBODY
 from risk_env.events import Event
+from risk_env.messages import counted
 from risk_env.text.escape import padded
 from risk_env.text.notation import card_text, reward_name
 
@@ -135,12 +136,8 @@ def _revealed(group: list[Event], words: Words) -> str:
 def _eliminated(group: list[Event], words: Words) -> str:
     (event,) = group
     counts = ((event.number, "card"), (len(event.objectives), "Objective"))
-    taken = " and ".join(_plural(number, what) for number, what in counts if number)
+    taken = " and ".join(counted(number, what) for number, what in counts if number)
     return f"eliminated {words.names[event.other]}{f' and took {taken}' if taken else ''}"
-
-
-def _plural(number: int, what: str) -> str:
-    return f"{number} {what}{'s' * (number != 1)}"
 
 
 def _handed_over(group: list[Event], words: Words) -> str:
@@ -154,7 +151,7 @@ def _took_objective(group: list[Event], words: Words) -> str:
 
 
 def _bonus(event: Event, words: Words) -> str:
-    return f"got {_plural(event.number, 'troop')} on {words.place(event.territory)} for the traded card"
+    return f"got {counted(event.number, 'troop')} on {words.place(event.territory)} for the traded card"
 
 
 def _rerolled(group: list[Event], words: Words) -> str:
@@ -173,7 +170,7 @@ _SENTENCES: dict[str, Callable[[list[Event], Words], str]] = {
     "pick": lambda group, words: "picked the headquarters in secret",
     "reveal": _revealed,
     "trade": lambda group, words: (
-        f"traded {words.cards(group[0].cards)} for {_plural(group[0].number, 'troop')}"
+        f"traded {words.cards(group[0].cards)} for {counted(group[0].number, 'troop')}"
     ),
     "draft": lambda group, words: (
         "placed " + ", ".join(f"{e.number} on {words.place(e.territory)}" for e in group)
@@ -186,7 +183,7 @@ _SENTENCES: dict[str, Callable[[list[Event], Words], str]] = {
     "elimination": _eliminated,
     "handed_over": _handed_over,
     "shuffle": lambda group, words: (
-        f"-- {_plural(group[0].number, 'discarded card')} shuffled into the deck --"
+        f"-- {counted(group[0].number, 'discarded card')} shuffled into the deck --"
     ),
     "objective": _took_objective,
     "airfield": lambda group, words: f"built an airfield in {words.place(group[0].territory)}",

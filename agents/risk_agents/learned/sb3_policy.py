@@ -21,7 +21,8 @@ from risk_env.arrays import Array
 from risk_env.board.maps import Board
 from risk_env.board.rules import Rules
 from risk_env.bots import CompiledBot
-from risk_env.bounded_io import UNREADABLE, parse_json, read_file, read_zip, shortened
+from risk_env.bounded_io import UNREADABLE, parse_json, read_file, read_zip
+from risk_env.messages import shortened
 from risk_env.players import Policy
 
 FACTS = "risk_env.json"  # file inside the .zip: name, schema, and facts about the training

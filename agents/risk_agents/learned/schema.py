@@ -16,9 +16,9 @@ import numpy.typing as npt
 from risk_env.board.maps import Board, load_map
 from risk_env.board.rules import OPTIONS, Rules
 from risk_env.board.tables import tables
-from risk_env.bounded_io import shortened
 from risk_env.core.observe import CONTINENT_COLUMNS, GLOBAL_BLOCKS, TERRITORY_COLUMNS, TERRITORY_WIDTH
 from risk_env.core.types import Phase
+from risk_env.messages import shortened
 from risk_env.observations import is_count
 
 # Options that may differ between the training games and the games to play
@@ -81,8 +81,12 @@ class Schema:
 
         The message names the weights by `source`, and lists all differences.
         """
-        if other := differences(_facts(self), _facts(game)):
+        if other := self.differences(game):
             raise ValueError(f"{source!r} was trained for {other}")
+
+    def differences(self, game: Self) -> str:
+        """Describe all differences between these games and the games of schema `game`; return "" if none."""
+        return differences(_facts(self), _facts(game))
 
 
 def _facts(schema: Schema) -> dict[str, Any]:

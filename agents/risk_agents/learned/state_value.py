@@ -23,11 +23,11 @@ from risk_env.board.maps import Board
 from risk_env.board.rules import Rules
 from risk_env.board.tables import Tables
 from risk_env.bots import CompiledBot
-from risk_env.bounded_io import shortened
 from risk_env.compiler import inlined, kernel, vectorized_entry_point
 from risk_env.core.observe import TERRITORY_COLUMNS, TERRITORY_WIDTH, num_globals, observe
 from risk_env.core.position import is_alive
 from risk_env.core.types import MAX_SEATS, Phase, game_dtype
+from risk_env.messages import shortened
 from risk_env.network_features import COUNT_KINDS, count_features
 
 MOST_UNITS = 1024  # maximum number of units of a hidden layer

@@ -14,7 +14,8 @@ from risk_env.arrays import Array, read_npz
 from risk_env.board.maps import Board
 from risk_env.board.rules import Rules
 from risk_env.bots import CompiledBot
-from risk_env.bounded_io import UNREADABLE, parse_json, shortened
+from risk_env.bounded_io import UNREADABLE, parse_json
+from risk_env.messages import shortened
 
 Weights = Mapping[str, Any]
 

@@ -19,8 +19,8 @@ from risk_agents.llm.transcript import Transcript
 from risk_env.agent import Agent, View
 from risk_env.board.maps import Board
 from risk_env.board.rules import Rules
-from risk_env.bounded_io import shortened
 from risk_env.core.types import DRAFT_PHASES, FORTIFY_PHASES, SETUP_PHASES, Phase
+from risk_env.messages import shortened
 from risk_env.words.action_plan import ActionPlan
 from risk_env.words.last_turns import Armies, armies_of, report_since
 

@@ -14,7 +14,8 @@ from typing import Any
 
 from risk_agents.llm.masking import masked
 from risk_env.arguments import check_choice
-from risk_env.bounded_io import read_text, shortened
+from risk_env.bounded_io import read_text
+from risk_env.messages import shortened
 from risk_env.words.report import STYLES
 
 FILE_VARIABLE = "RISK_ENV_LLM"

@@ -27,10 +27,10 @@ from risk_env.arrays import Array, Floats
 from risk_env.board.maps import Board
 from risk_env.board.rules import Rules
 from risk_env.board.tables import tables
-from risk_env.bounded_io import shortened
 from risk_env.core import entry
 from risk_env.core.odds import roll_odds
 from risk_env.game import Game
+from risk_env.messages import shortened
 from risk_env.start_positions import check_same_game
 from risk_env.viewer.replay import Replay
 
@@ -55,11 +55,8 @@ def why_unknown(rules: Rules, board: Board, value: BeamValueFile = VALUE) -> str
     """Return the reason why luck is unknown with these rules on this map, or "" if luck is known."""
     if rules.num_players != PLAYERS:
         return f"num_players={rules.num_players}: luck is measured only in games of {PLAYERS} players"
-    try:
-        value.schema.check(schema_of(rules, board), "the value of luck")
-    except ValueError as error:
-        return str(error)
-    return ""
+    other = value.schema.differences(schema_of(rules, board))
+    return f"the evaluation that measures luck was trained for {other}" if other else ""
 
 
 class LuckMeter:

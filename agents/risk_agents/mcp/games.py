@@ -17,7 +17,7 @@ from risk_env.agent import Agent
 from risk_env.arguments import check_seat
 from risk_env.board.maps import Board, check_open_map, load_map
 from risk_env.board.rules import BOOK, Rules, rules_from, suggestion
-from risk_env.bounded_io import shortened
+from risk_env.messages import shortened
 from risk_env.players import PlayerFault, closed_on_error
 from risk_env.text_env import TextMatch
 

@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterator
 
 from risk_agents.review.reviewing import Mistake, Review
+from risk_env.messages import counted
 
 COLUMNS = ("player", "start", "luck", "choices", "end")
 
@@ -17,7 +18,7 @@ def lines(review: Review) -> Iterator[str]:
     """
     rows = [COLUMNS, *(_row(review, seat) for seat in range(len(review.names)))]
     widths = [max(len(row[column]) for row in rows) for column in range(len(COLUMNS))]
-    yield f"Review of {len(review.turns)} turns. Chances to win, in percent:"
+    yield f"Review of {counted(len(review.turns), 'turn')}. Chances to win, in percent:"
     for name, *cells in rows:
         yield "  ".join([name.ljust(widths[0]), *map(str.rjust, cells, widths[1:])])
     if review.note:
@@ -49,6 +50,6 @@ def _heading(count: int) -> str:
 def _mistake(mistake: Mistake) -> Iterator[str]:
     """Yield the lines of a reported turn."""
     cost = f"{100 * mistake.loss:.0f} ± {100 * mistake.error:.0f} %"
-    yield f"  round {mistake.round}: cost {cost} ({mistake.games} games)"
+    yield f"  round {mistake.round}: cost {cost} ({counted(mistake.games, 'game')})"
     yield f"    played: {mistake.played.words}"
     yield f"    better: {mistake.better.words}"

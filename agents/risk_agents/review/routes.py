@@ -14,6 +14,7 @@ from risk_env.core.types import NOBODY
 from risk_env.events import Event
 from risk_env.game import Game
 from risk_env.match import Match
+from risk_env.messages import counted
 
 TRIES = 5  # number of samples in which a plan is played to find its usual route
 MOST_NAMED = 6  # maximum number of attacks of a turn that are described in words
@@ -100,7 +101,7 @@ def _in_words(
         parts.append(f"place {_listed(placed)}")
     parts += _attacks_in_words(attacks[:MOST_NAMED], board)
     if len(attacks) > MOST_NAMED:
-        parts.append(f"{len(attacks) - MOST_NAMED} more attacks")
+        parts.append(counted(len(attacks) - MOST_NAMED, "more attack"))
     if not attacks:
         parts.append("no attack")
     parts += [f"move {troops} from {name(source)} to {name(target)}" for source, target, troops in moves]

@@ -17,11 +17,11 @@ from risk_agents.search.evaluation import WEIGHTS, WORKSPACE, Evaluator, evaluat
 from risk_agents.search.rollouts import Judge
 from risk_env.board.maps import Board
 from risk_env.board.rules import Rules
-from risk_env.bounded_io import shortened
 from risk_env.compiler import entry_point, vectorized_entry_point
 from risk_env.core.position import is_alive
 from risk_env.core.types import MAX_SEATS
 from risk_env.game_vector import GameVector
+from risk_env.messages import shortened
 
 FILE = Path(__file__).parent.parent / "learned" / "policies" / "strategist.npz"
 

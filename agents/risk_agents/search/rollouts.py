@@ -20,9 +20,9 @@ from risk_env.arena import ANY_SEAT, Arena
 from risk_env.board.maps import Board
 from risk_env.board.rules import Rules
 from risk_env.bots import CompiledBot
-from risk_env.bounded_io import shortened
 from risk_env.core.types import MAX_SEATS, NOBODY, Phase
 from risk_env.game_vector import GameVector, whole_numbers
+from risk_env.messages import shortened
 
 MOST_ROUNDS = 200  # last round of the games if the rules set no limit; maximum of `turns`
 TO_THE_END = None  # value of `turns` for rollouts to the end of the game

@@ -27,8 +27,8 @@ from risk_env.board.maps import Board
 from risk_env.board.rules import Rules
 from risk_env.board.tables import Tables
 from risk_env.bots import CompiledBot
-from risk_env.bounded_io import shortened
 from risk_env.compiler import vectorized_entry_point
+from risk_env.messages import shortened
 
 Array = npt.NDArray[Any]
 EFFORT = Effort()

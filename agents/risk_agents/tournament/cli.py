@@ -58,6 +58,7 @@ from risk_agents.workers import add_options, local_processes, open_executor
 from risk_env import bots
 from risk_env.board.rules import BOOK, FAST, Rules, check_rules
 from risk_env.cli import check_output, command_parser, require
+from risk_env.messages import counted
 from risk_env.text.escape import for_terminal
 
 GAMES, DUEL_GAMES = 1000, 30_000
@@ -289,7 +290,9 @@ def _config(wanted: dict[str, Any], level: str | None) -> TournamentConfig:
     agents = split_agents(wanted["agents"])
     if wanted["against"] is not None:
         if len(agents) != 1:
-            raise ValueError(f"--agents names {len(agents)} agents; with --against, give exactly one agent")
+            raise ValueError(
+                f"--agents names {counted(len(agents), 'agent')}; with --against, give exactly one agent"
+            )
         agents.append(wanted["against"])
     names = ("seed", "time_limit", "fresh", "game_time", "fixed_seats", "copies", "record", "luck")
     options = {name: wanted[name] for name in names}
@@ -441,7 +444,7 @@ def _tell(store: Store, games: int, arguments: argparse.Namespace) -> None:
     replays = {}
     if arguments.replays:
         replays = write_replays(store, arguments.replays, arguments.replay_games, summary)
-        print(f"{len(replays)} {'replay' if len(replays) == 1 else 'replays'} in {arguments.replays}")
+        print(f"{counted(len(replays), 'replay')} in {arguments.replays}")
     if arguments.report:
         played = Played(results, replays, _command(store, games))
         write_report(config, summary, arguments.report, more, played)

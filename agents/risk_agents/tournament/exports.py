@@ -19,6 +19,7 @@ from risk_agents.tournament.ratings import FEW_CLUSTERS
 from risk_agents.tournament.results import GameResult
 from risk_agents.tournament.results_store import Store
 from risk_agents.tournament.summary import AgentSummary, Estimate, Summary
+from risk_env.messages import counted
 from risk_env.text.escape import for_csv, for_terminal
 from risk_env.whole_file import whole_file
 
@@ -148,9 +149,10 @@ def rich_tables(summary: Summary, more: Sequence[Grid] = ()) -> Iterator[Table]:
 def remarks(config: TournamentConfig, summary: Summary) -> list[str]:
     """Return lines about the games, such as the numbers of games and rounds, and warnings."""
     mean, median, late = summary.rounds
-    deals = f"{summary.deals} deals" + (f", {summary.openings} openings" if summary.openings else "")
+    deals = counted(summary.deals, "deal")
+    deals += f", {counted(summary.openings, 'opening')}" if summary.openings else ""
     return [
-        f"{summary.games} games, {deals}: {summary.won} won, {summary.truncated} truncated "
+        f"{counted(summary.games, 'game')}, {deals}: {summary.won} won, {summary.truncated} truncated "
         f"(no winner; max_rounds={config.rules.max_rounds}), {summary.forfeited} forfeited",
         f"rounds: mean {mean:.1f}, median {median:.0f}, 90 % of games within {late:.0f}",
         *_luck(summary),

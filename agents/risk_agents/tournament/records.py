@@ -8,8 +8,8 @@ from risk_agents.tournament.config import TournamentConfig
 from risk_agents.tournament.results import FORFEIT, TRUNCATED, WON, GameResult
 from risk_agents.tournament.results_store import Store
 from risk_env.board.tables import tables
-from risk_env.bounded_io import shortened
 from risk_env.game import Game, SavedGameError
+from risk_env.messages import shortened
 from risk_env.saved_game import SavedGame
 from risk_env.whole_file import whole_file
 

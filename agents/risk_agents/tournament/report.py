@@ -20,6 +20,7 @@ from risk_agents.tournament.exports import Grid, config_lines, grids, ordinal, r
 from risk_agents.tournament.results import NOBODY, GameResult
 from risk_agents.tournament.summary import Estimate, Summary
 from risk_env import __version__
+from risk_env.messages import counted
 from risk_env.text.escape import for_figure, for_html
 from risk_env.whole_file import whole_file
 
@@ -140,7 +141,7 @@ def _games(config: TournamentConfig, played: Played, folder: Path) -> str:
         *(*luck, ("replay", text)),
     ]
     rows = [_game(config, game, has_luck, played.replays, folder) for game in listed]
-    note = f"Listed: {len(listed)} of {len(results)} games, {len(played.replays)} with a replay."
+    note = f"Listed: {len(listed)} of {counted(len(results), 'game')}, {len(played.replays)} with a replay."
     return f'<section class="games"><h2>Games</h2><p>{note}</p>{table("Games", heading, rows)}</section>'
 
 

@@ -9,6 +9,7 @@ from risk_agents.tournament.config import TournamentConfig
 from risk_agents.tournament.ratings import MEAN, Rankings, rates, ratings, share_openings, widening
 from risk_agents.tournament.results import FORFEIT, NOBODY, TRUNCATED, GameResult
 from risk_env.arrays import Array, Floats, Ints
+from risk_env.messages import counted
 
 
 @dataclass(frozen=True)
@@ -255,7 +256,7 @@ def _forfeits(config: TournamentConfig, results: Sequence[GameResult]) -> tuple[
             label = config.labels[result.seats[result.forfeit_seat]]
             seen.setdefault((label, result.forfeit_kind), []).append(result)
     return tuple(
-        f"{label}: {len(games)} {'forfeit' if len(games) == 1 else 'forfeits'} of kind {kind!r}; "
+        f"{label}: {counted(len(games), 'forfeit')} of kind {kind!r}; "
         f"reason in game {games[0].game}: {games[0].forfeit_reason}"
         for (label, kind), games in sorted(seen.items())
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from risk_env.board.toml_table import similar_names
-from risk_env.bounded_io import shortened
+from risk_env.messages import shortened
 
 
 class Refused(ValueError):

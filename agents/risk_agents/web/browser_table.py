@@ -36,11 +36,11 @@ from risk_agents.web.outlook import ending_in_words, goal_in_words, note_on, own
 from risk_agents.web.typed_answers import read_words
 from risk_env.agent import Agent, CompiledAgent
 from risk_env.board.rules import presets
-from risk_env.bounded_io import shortened
 from risk_env.core.odds import win_probability
 from risk_env.core.types import NOBODY, Phase, Reward
 from risk_env.game import Game
 from risk_env.match import Match
+from risk_env.messages import shortened
 from risk_env.players import PlayerFault
 from risk_env.public import SECRET_PHASES
 from risk_env.saved_game import SavedGame

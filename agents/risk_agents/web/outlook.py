@@ -13,6 +13,7 @@ from risk_env.core.cards import MAX_STARS, MIN_STARS, SET_CARDS, completes, fixe
 from risk_env.core.goals import OBJECTIVES_TO_WIN
 from risk_env.core.types import NOBODY, Held, Phase
 from risk_env.game import Game
+from risk_env.messages import counted
 from risk_env.public import PublicState, troops_for_set
 from risk_env.words.report import FIXED_SETS, mission_in_words, star_sets_in_words
 
@@ -40,7 +41,7 @@ def goal_in_words(rules: Rules) -> str:
 
 
 def _rounds(number: int) -> str:
-    return f"{number} round{'s' * (number != 1)}"
+    return counted(number, "round")
 
 
 def note_on(game: Game) -> str:
@@ -193,7 +194,7 @@ def _all_stars(game: Game, hand: list[str], numbers: dict[str, int]) -> list[dic
     if not MIN_STARS <= stars <= MAX_STARS:
         return []
     troops = int(_star_troops(stars))
-    words = f"Trade {len(hand)} cards with {stars} stars for {troops} troops"
+    words = f"Trade {counted(len(hand), 'card')} with {counted(stars, 'star')} for {counted(troops, 'troop')}"
     return [{"cards": [*(numbers[card] for card in hand), game.tables.space.done], "words": words}]
 
 

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from risk_env.board.toml_table import MapError, similar_names
-from risk_env.bounded_io import shortened
 from risk_env.core.types import SIZE_CLASSES
+from risk_env.messages import shortened
 from risk_env.splitmix64 import INCREMENT, WORD, scrambled
 
 PREFIX = "random:"

@@ -21,7 +21,8 @@ from risk_env.board.importing.draft import (
     whole_number,
 )
 from risk_env.board.importing.finishing import check_before_borders
-from risk_env.bounded_io import MOST_NESTING, shortened
+from risk_env.bounded_io import MOST_NESTING
+from risk_env.messages import shortened
 
 MOST_ELEMENTS = 20_000
 IGNORED = {  # elements of a territory that have no counterpart in the rules, and the effect of `simplify`

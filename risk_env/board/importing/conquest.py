@@ -19,7 +19,7 @@ from risk_env.board.importing.draft import (
 )
 from risk_env.board.importing.finishing import check_before_borders
 from risk_env.board.importing.sections import SectionLine, needed, read_sections
-from risk_env.bounded_io import shortened
+from risk_env.messages import shortened
 
 
 def read_conquest(text: str, name: str, report: Report) -> MapDraft:

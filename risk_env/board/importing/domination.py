@@ -27,7 +27,7 @@ from risk_env.board.importing.draft import (
 from risk_env.board.importing.finishing import check_before_borders
 from risk_env.board.importing.sections import SectionLine, Sections, needed, read_sections
 from risk_env.board.maps import MAX_COLOURS, MAX_WILDS
-from risk_env.bounded_io import shortened
+from risk_env.messages import counted, shortened
 
 SYMBOL_OF = {"infantry": "infantry", "cavalry": "cavalry", "cannon": "artillery", "artillery": "artillery"}
 WILDCARD = "wildcard"
@@ -102,7 +102,7 @@ def _read_countries(lines: list[SectionLine], draft: MapDraft, report: Report) -
         what = f"{line.place}: territory {shortened(name)}"
         number = whole_number(words[2], f"{what}, continent", report)
         if not 0 <= number <= (most := len(draft.continents)):
-            report.problem(f"{what}: no continent {number}; continents have numbers 1 to {most}")
+            report.problem(f"{what}: no continent {number}; the file has {counted(most, 'continent')}")
             number = 0
         centre = point(words[3], words[4], what, report) if len(words) >= 5 else None
         draft.territories.append(DraftTerritory(name, number - 1, centre))
@@ -168,7 +168,7 @@ def _read_continents_mission(words: list[str], place: str, draft: MapDraft, repo
     numbers = list(dict.fromkeys(number - 1 for number in named if number))
     most = len(draft.continents)
     if wrong := [number + 1 for number in numbers if not 0 <= number < most]:
-        report.problem(f"{place}: no continent {wrong[0]}; continents have numbers 1 to {most}")
+        report.problem(f"{place}: no continent {wrong[0]}; the file has {counted(most, 'continent')}")
     elif not numbers or words.count(ANY) > 1:
         report.decision(f"{place}: the mission is left out because the rules have no such mission")
     else:

@@ -8,7 +8,8 @@ from risk_env.board.map_pictures import MapPicture
 from risk_env.board.maps import MAX_TERRITORIES
 from risk_env.board.names import MAX_NAME, QUOTE, RESERVED_NAMES, key_of
 from risk_env.board.toml_table import MapError, similar_names
-from risk_env.bounded_io import composed, shortened
+from risk_env.bounded_io import composed
+from risk_env.messages import shortened
 
 MOST_SHOWN = 100  # maximum number of problems, and of decisions, that a report lists
 MOST_HINTS = 20  # only the first MOST_HINTS problems can get a hint about names

@@ -20,8 +20,8 @@ from risk_env.board.maps import (
     SYMBOLS,
 )
 from risk_env.board.names import MAX_NAME, problem_of
-from risk_env.bounded_io import shortened
 from risk_env.core.types import MAX_MISSIONS
+from risk_env.messages import counted, shortened
 
 # Size of a drawing, in pixels: the width with a picture, and the longer side without a picture.
 WIDTH = 1200  # size for a map with as many territories as the classic map
@@ -73,7 +73,7 @@ def check_before_borders(draft: MapDraft, report: Report) -> None:
     ]
     long = [name for name in names if len(name) > MAX_NAME]
     if count > MAX_TERRITORIES:
-        report.problem(f"{count} territories: a map has 2 to {MAX_TERRITORIES}")
+        report.problem(f"{counted(count, 'territory')}: a map has 2 to {MAX_TERRITORIES}")
     if long:
         report.problem(f"{_listed(long)}: a name must have 1 to {MAX_NAME} characters")
     if long or count > MAX_TERRITORIES:

@@ -28,7 +28,8 @@ from risk_env.board.importing.draft import (
 )
 from risk_env.board.importing.finishing import check_before_borders
 from risk_env.board.maps import SYMBOLS
-from risk_env.bounded_io import parse_json, shortened
+from risk_env.bounded_io import parse_json
+from risk_env.messages import shortened
 
 KINDS = {
     "continent": ("name", "bonus", "colour"),

@@ -17,7 +17,8 @@ from risk_env.board.map_pictures import MapPicture, read_picture
 from risk_env.board.maps import Board, read_map
 from risk_env.board.names import MAX_NAME
 from risk_env.board.toml_table import MapError
-from risk_env.bounded_io import composed, read_file, shortened, text_of
+from risk_env.bounded_io import composed, read_file, text_of
+from risk_env.messages import shortened
 
 MOST_BYTES = 1 << 19  # maximum size of a file, in bytes
 OLD_ENCODING = "cp1252"  # Windows-1252

@@ -2,7 +2,7 @@
 
 from typing import NamedTuple
 
-from risk_env.bounded_io import shortened
+from risk_env.messages import shortened
 
 
 class SectionLine(NamedTuple):

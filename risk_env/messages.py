@@ -1,0 +1,28 @@
+"""Parts of messages for people: values, errors and counts."""
+
+from typing import Any
+
+
+def shortened(value: Any) -> str:
+    """Return the text of a wrong value for an error message, in at most 80 characters."""
+    try:
+        words = repr(value)
+    except (ValueError, RecursionError):  # thousands of digits or levels
+        return f"<{type(value).__name__} too large to be shown>"
+    return words if len(words) <= 80 else words[:77] + "..."
+
+
+def cause(error: Exception) -> str:
+    """Return the type and the message of an error, for use in another error's message.
+
+    The result is one line of at most 300 characters.
+    """
+    words = f"{type(error).__name__}: {' '.join(str(error).split())}"
+    return words if len(words) <= 300 else words[:297] + "..."
+
+
+def counted(number: int, noun: str) -> str:
+    """Return a number with its noun, such as "1 game", "0 replays" or "1,200 territories"."""
+    ends_in_ies = noun.endswith("y") and noun[-2:-1] not in "aeo"
+    plural = f"{noun[:-1]}ies" if ends_in_ies else f"{noun}s"
+    return f"{number:,} {noun if number == 1 else plural}"
