@@ -90,7 +90,7 @@ def counts_picked(game, board):
 
 @kernel
 def counts_left(game, board, seat):
-    """Return the numbers of infantry, cavalry, artillery and wild cards of a hand that are not picked."""
+    """Return the numbers of infantry, cavalry, artillery and wild cards of a hand, without picked cards."""
     hand = game.hand[seat]
     picked = counts_picked(game, board)
     return (
