@@ -270,7 +270,10 @@ class RiskVectorEnv(VectorEnv[Any, Any, Any]):
         return self.lanes.sample(lane, seed)
 
     def action_masks(self) -> npt.NDArray[np.bool_]:
-        """Return the masks of the legal actions, bool (N, n). After an episode, no action is legal."""
+        """Return the masks of the legal actions, bool (N, n).
+
+        No action is legal in a lane whose episode has ended and whose next game has not begun.
+        """
         return self._masks().astype(np.bool_)
 
     def reset(
@@ -299,10 +302,10 @@ class RiskVectorEnv(VectorEnv[Any, Any, Any]):
     def step(self, actions: Any) -> tuple[Any, Array, Array, Array, dict[str, Any]]:
         """Play the learners' actions, int (N,), then let all other seats play.
 
-        Each lane stops when the learner must act or the episode ends. Returns the observations, rewards
-        float64 (N,), terminated and truncated bool (N,), and the info. Raises IllegalAction for an illegal
-        action, unless `illegal_action` is "random". With `AutoresetMode.DISABLED`, raises ResetNeeded if the
-        episode of a lane has ended.
+        Each lane stops when the learner must act. Except with `AutoresetMode.SAME_STEP`, a lane also stops
+        when the episode ends. Returns the observations, rewards float64 (N,), terminated and truncated bool
+        (N,), and the info. Raises IllegalAction for an illegal action, unless `illegal_action` is "random".
+        With `AutoresetMode.DISABLED`, raises ResetNeeded if the episode of a lane has ended.
         """
         lanes = self.lanes
         self._step_lanes(np.asarray(actions))
@@ -331,7 +334,7 @@ class RiskVectorEnv(VectorEnv[Any, Any, Any]):
             self._is_over[:] = self.lanes.ended
 
     def _observation(self) -> Any:
-        """Return each learner's observation, (N, ...): the last observation if the episode has ended."""
+        """Return each learner's observation, (N, ...): the last one if no episode is in progress."""
         observation, over = self.lanes.observation(), np.flatnonzero(self._is_over)
         if len(over):
             last = self.lanes.final_observation(over)
