@@ -545,7 +545,7 @@ class Arena(FixedArrays):
         self._kernel = None
 
     def _chooser(self, player: CompiledBot | Seated) -> Callable[[Numbers], None]:
-        """Return a function that takes lanes, and lets the player write an action for each into `actions`."""
+        """Return a function that takes lanes, and lets the player write an action for each lane."""
         if not isinstance(player, CompiledBot):
             return lambda lanes: player.choose(self, lanes)
         call = BoundKernel(player.choose)

@@ -97,7 +97,7 @@ def play_outcomes(
         entry.apply_action(games, 0, table.board, table.rules, legal[0])
     if left:
         most = len(taken) - len(left)
-        raise ValueError(f"{len(taken)} outcomes given, but at most {most} can follow this action")
+        raise ValueError(f"number of outcomes: {len(taken)}; at most {most} can follow this action")
     return []
 
 
