@@ -96,7 +96,7 @@ class RiskEnv(gymnasium.Env[Any, np.int64]):
     (n,), marks the legal actions. `info["seat"]` is the learner's seat. At the end of an episode, info also
     contains "winner", "placement", "rounds" and "seed".
 
-    `reset(seed=s)` begins the game of `Game(seed=s)`. A later reset without a seed begins the next game of
+    `reset(seed=s)` begins the first game of seed `s`. A later reset without a seed begins the next game of
     this seed. `reset(options={"position": text})` continues from a position that `Game.to_text` wrote. The
     seed and the episode then determine the chance events.
     """
@@ -213,8 +213,9 @@ class RiskVectorEnv(VectorEnv[Any, Any, Any]):
     """`num_envs` learners, one in each lane, who play one game after another.
 
     The other arguments have the same meaning as for `RiskEnv` (docs/gymnasium.md), except that `render_mode`
-    cannot be "human". Game k of lane i has the seed `game_seed(seed, i, k)` (`risk_env.seeds`). Lane 0 plays
-    the same games as `RiskEnv`. `autoreset_mode` is a member or a value of Gymnasium's `AutoresetMode`:
+    cannot be "human". Game k of lane i has the seed `game_seed(seed, i, k)` (`risk_env.seeds`). Without start
+    positions, lane 0 plays the same games as `RiskEnv`. `autoreset_mode` is a member or a value of
+    Gymnasium's `AutoresetMode`:
 
     - `SAME_STEP`: when an episode ends, the next game begins in the same step. The observation and the info
       show the next game. `info["final_obs"]` and `info["final_info"]` show the end of the episode.
