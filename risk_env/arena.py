@@ -547,7 +547,7 @@ class Arena(FixedArrays):
         self._kernel = None
 
     def _chooser(self, player: CompiledBot | Seated) -> Callable[[Numbers], None]:
-        """Return a function that takes lanes, and lets the player write its actions there into `actions`."""
+        """Return a function that takes lanes, and lets the player write an action for each lane."""
         if not isinstance(player, CompiledBot):
             return lambda lanes: player.choose(self, lanes)
         call = BoundKernel(player.choose)
@@ -682,8 +682,7 @@ def _checked_line_ups(line_ups: Array | None, num_players: int, games: int, seat
     if line_ups is None:
         if num_players != seats:
             raise ValueError(
-                f"players: {counted(num_players, 'player')} for num_players={seats}; give {seats}, or pass "
-                "line_ups"
+                f"players: {counted(num_players, 'player')} for num_players={seats}; give {seats}"
             )
         return np.broadcast_to(np.arange(seats), (games, seats))
     line_ups = whole_numbers(line_ups, (games, seats), "line_ups must be")

@@ -18,10 +18,10 @@ class GameBatch(GameVector):
     """`num_games` games (lanes) that are stepped together. docs/batch.md describes the arguments.
 
     Game k of lane i has the seed `game_seed(seed, i, k)` (`risk_env.seeds`), for any number of lanes and
-    threads. `reset` and `step` return buffers of the batch, which are valid until the next step: copy values
-    that you keep. Observations are read-only, because a step writes only the changes. Up to `threads` threads
-    share the lanes of a step. Before these threads sleep, they wait in a spin loop for at least 200 µs, and
-    longer if a step takes longer.
+    threads. `reset` and `step` return buffers of the batch, which are valid until the next call of either
+    method: copy values that you keep. Observations are read-only, because a step writes only the changes. Up
+    to `threads` threads share the lanes of a step. Before these threads sleep, they wait in a spin loop for
+    at least 200 µs, and longer if a step takes longer.
 
     GameBatch is not thread-safe: use one batch per thread. `step` and `reset` raise RuntimeError if another
     thread is inside one of these methods.

@@ -162,7 +162,7 @@ def read_zip(content: bytes, most: int, names: Collection[str] | None = None) ->
                 raise ValueError(f"archive too large: {size} bytes when expanded; at most {most} are allowed")
             return {entry.filename: _read_entry(archive, entry) for entry in entries}
     except UNREADABLE as error:
-        raise ValueError(f"not a readable zip archive: {error}") from error
+        raise ValueError(f"zip archive refused: {error}") from error
 
 
 def _read_entry(archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> bytes:

@@ -97,7 +97,7 @@ def play_outcomes(
         entry.apply_action(games, 0, table.board, table.rules, legal[0])
     if left:
         most = len(taken) - len(left)
-        raise ValueError(f"outcome: {len(taken)} outcomes, but at most {most} can follow this action")
+        raise ValueError(f"number of outcomes: {len(taken)}; at most {most} can follow this action")
     return []
 
 
@@ -132,7 +132,7 @@ def _checked(outcome: Outcome, known: dict[Outcome, float]) -> Outcome:
         if outcome[:2] == each[:2]:
             return each
     raise ValueError(
-        f"outcome={tuple(outcome[:2])!r:.80} is not an outcome of the next chance event; allowed: "
+        f"{tuple(outcome[:2])!r:.80} is not an outcome of the next chance event; allowed: "
         f"{', '.join(str(each[:2]) for each in list(known)[:6])}{', ...' if len(known) > 6 else ''}"
     )
 

@@ -175,7 +175,7 @@ def show_presets(argv: Sequence[str]) -> None:
         help=f"preset to show with all options: {', '.join(presets())} (default: list all)",
     )
     add("--players", type=int, metavar="N", help="number of players (default: 3, or 2 for two_player)")
-    add("--expert", action="store_true", help="play the variations for experts (RULES 10.1-10.5)")
+    add("--expert", action="store_true", help="add the variations for experts (RULES 10.1-10.5)")
     profiles = " or ".join(PROFILES)
     add("--profile", metavar="NAME", help=f"profile of the rules (RULES 12.1): {profiles} (default: {BOOK})")
     arguments = parser.parse_args(argv)

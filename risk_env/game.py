@@ -719,12 +719,12 @@ def _listed(outcome: Outcome | Sequence[Outcome]) -> list[Outcome]:
     """Return one outcome, or several, as a list. Raises ValueError for an entry that is not an `Outcome`."""
     listed = [outcome] if isinstance(outcome, Outcome) else list(outcome)
     if strange := [each for each in listed if not isinstance(each, Outcome)]:
-        raise ValueError(f"outcome={strange[0]!r:.80}: must be an outcome from chance_outcomes(action)")
+        raise ValueError(f"{strange[0]!r:.80} is not an outcome: pass outcomes from chance_outcomes(action)")
     return listed
 
 
 def game_by_chance(rules: Rules, board: Board, chance: np.uint64) -> Game:
-    """Return the game of a lane from `chance`, its entry in `GameVector.seeds`.
+    """Return the game of a lane, given `chance`, the entry of the lane in `GameVector.seeds`.
 
     The history begins with the set-up. `chance` is not the seed of a `Game`, so the game cannot be restored
     from its origin (`Origin`).
@@ -754,7 +754,7 @@ def _unpack(data: bytes) -> tuple[Mapping[str, Any], bytes]:
         raise SavedGameError(f"not a saved game: {len(data)} bytes; at most {MOST_BYTES} are allowed")
     data = bytes(data)
     if len(data) < _HEADER.size + _CHECKSUM or not data.startswith(MAGIC):
-        raise SavedGameError("not a saved game: bad magic number")
+        raise SavedGameError("not a saved game: too short, or a bad magic number")
     _, schema, length = _HEADER.unpack_from(data)
     if schema != SCHEMA:
         raise SavedGameError(f"saved in format {schema}: this version reads format {SCHEMA}")

@@ -47,9 +47,7 @@ def contiguous(numbers: Any) -> npt.NDArray[np.int64]:
         return numbers
     numbers = np.asarray(numbers)
     if numbers.ndim != 1 or (numbers.dtype.kind not in "iu" and numbers.size):
-        raise ValueError(
-            f"lanes and actions must be 1-D arrays of whole numbers, not {numbers.dtype} {numbers.shape}"
-        )
+        raise ValueError(f"lanes must be a 1-D array of whole numbers, not {numbers.dtype} {numbers.shape}")
     return np.ascontiguousarray(numbers, np.int64)
 
 

@@ -263,7 +263,8 @@ def one_seat(agent: Agent, places: str) -> ValueError:
     """Return the error for one agent at several seats. `places` describes the seats or games."""
     return ValueError(
         f"player={agent!r:.200} ({agent.name}) is one object for {places}: "
-        "an agent plays one seat of one game at a time. Pass its class or a function that makes agents."
+        "an agent plays one seat of one game at a time. Pass the agent's class, or a function that makes a "
+        "new agent in each call."
     )
 
 

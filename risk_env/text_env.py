@@ -177,7 +177,7 @@ class TextEnv:
         return TextMatch(self.rules, self.board, seated, self._seed, episode=self._episode, position=position)
 
     def step(self, text: str) -> tuple[str, float, bool, bool, dict[str, Any]]:
-        """Play an answer, then let all other seats play until the learner must answer again.
+        """Play an answer, then let all other seats play until the learner must answer or the game ends.
 
         Returns text, reward, terminated, truncated and info. Raises RuntimeError after the end of an episode.
         `reset` begins the next episode.

@@ -83,7 +83,7 @@ def test_every_number_of_troops_is_a_sequence_of_legal_amounts(most: int) -> Non
 @pytest.mark.parametrize("wanted", [0, -3])
 @pytest.mark.parametrize("most", [0, 1, 20])
 def test_an_amount_of_no_troops_is_refused_by_name(wanted: int, most: int) -> None:
-    with pytest.raises(ValueError, match=f"troops={wanted}: must be at least 1"):
+    with pytest.raises(ValueError, match=f"wanted={wanted}: must be at least 1"):
         first_amount(wanted, most)
 
 

@@ -215,7 +215,7 @@ def test_lanes_and_actions_are_read_as_they_are_whatever_their_layout() -> None:
         other.ask(of)
         assert state_of(plain) == state_of(other)
     for wrong in (plain.seat == 0, lanes / 2, lanes[:, None], np.array(3)):
-        with pytest.raises(ValueError, match="1-D arrays of whole numbers, not"):
+        with pytest.raises(ValueError, match="lanes must be a 1-D array of whole numbers, not"):
             plain.ask(wrong)
 
 

@@ -97,7 +97,7 @@ CROWD = (
         (b"\xff\xfe[\x00", "cannot be read: the text is encoded as UTF-16"),
         (b"[countries]\n", "the section [continents] is missing; the file has '[countries]'"),
         (b"x" * (MOST_BYTES + 1), f"is larger than {MOST_BYTES} bytes"),
-        (BIG.encode(), "257 territories: a map has 2 to 256"),
+        (BIG.encode(), "number of territories: 257; must be from 2 to 256"),
         (CROWD.encode(), "1056 borders (a two-way border counts as two): a map has at most 1024"),
         (b'{"territories":' + b"[" * 5000, "cannot be|levels|not"),
         (b'{"a": 1' + b"0" * 6000 + b"}", "digits"),
@@ -176,7 +176,7 @@ TOO_LARGE = {
 def test_every_importer_names_the_largest_number_of_territories(name: str, tmp_path: Path) -> None:
     path = tmp_path / name
     path.write_text(TOO_LARGE[name])
-    with pytest.raises(MapError, match=f"{len(TOO_MANY)} territories: a map has 2 to {MAX_TERRITORIES}"):
+    with pytest.raises(MapError, match=f"territories: {len(TOO_MANY)}; must be from 2 to {MAX_TERRITORIES}"):
         import_map(path)
 
 

@@ -163,9 +163,7 @@ def test_a_map_file_names_a_picture_beside_it(tmp_path: Path, monkeypatch: pytes
     assert board == without and board.digest == without.digest
     monkeypatch.chdir(tmp_path)
     assert load_map("two.toml") == board
-    with pytest.raises(
-        MapError, match=r"drawing, picture: 'two.png': only a map in a file can have a picture"
-    ):
+    with pytest.raises(MapError, match=r"drawing, picture: 'two.png': the folder of the picture is unknown"):
         read_map(with_picture("two.png"))
 
 

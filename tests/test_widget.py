@@ -85,7 +85,7 @@ def test_a_board_needs_anywidget_and_one_or_two_replays(monkeypatch: pytest.Monk
         with pytest.raises(ImportError, match=r"pip install 'risk-env\[notebook\]'"):
             replay.board()
     pytest.importorskip("anywidget")
-    with pytest.raises(ValueError, match="replays=3: a board shows 1 to 2 replays"):
+    with pytest.raises(ValueError, match="3 replays: a board shows 1 to 2"):
         replay.board(replay, replay)
     board = replay.board(replay)
     board.turn = 2

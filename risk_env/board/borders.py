@@ -6,7 +6,7 @@ from collections.abc import Iterable
 def neighbours_of(territories: Iterable[int], borders: Iterable[tuple[int, int]]) -> dict[int, list[int]]:
     """Return the neighbours of each territory in `territories`.
 
-    Borders to other territories are ignored. `borders` contains each border once, in either direction.
+    Borders to other territories are ignored. One direction of each two-way border is enough.
     """
     neighbours: dict[int, list[int]] = {territory: [] for territory in territories}
     for one, other in borders:

@@ -71,7 +71,9 @@ def _picture(table: TomlTable, folder: Path | None) -> MapPicture | None:
     if name is None:
         return None
     if folder is None:
-        raise table.error(f"{shortened(name)}: only a map in a file can have a picture", "picture")
+        raise table.error(
+            f"{shortened(name)}: the folder of the picture is unknown; load the map from a file", "picture"
+        )
     try:
         return read_picture(folder, name)
     except (OSError, ValueError) as error:

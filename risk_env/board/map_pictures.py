@@ -92,7 +92,7 @@ def picture_of(content: bytes) -> MapPicture:
     else:
         raise ValueError("neither a PNG nor a JPEG image; convert the image to one of these formats")
     if not (0 < width <= MOST_SIDE and 0 < height <= MOST_SIDE and width * height <= MOST_PIXELS):
-        most = f"at most {MOST_SIDE} pixels in width and height, and at most {MOST_PIXELS} pixels in total"
+        most = f"1 to {MOST_SIDE} pixels in width and height, and at most {MOST_PIXELS} pixels in total"
         raise ValueError(f"{width} x {height} pixels: an image may have {most}")
     return MapPicture(media_type, width, height, content)
 

@@ -396,10 +396,12 @@ def _outside_tables(
         return []
     _refuse_counted_continents(file, outside[0])
     table = TomlTable(file.file, f"continent {OUTSIDE!r}", {"name": OUTSIDE, "bonus": 0})
+    problem = f"{outside[0].place} has no continent, so the map needs this additional continent"
     if len(continents) == MAX_CONTINENTS:
-        problem = f"{outside[0].place} has no continent, so the map needs this additional continent"
         raise table.error(f"{problem}, but the file already has the maximum of {MAX_CONTINENTS} continents")
-    table.check_new("name", OUTSIDE, {key_of(c.values["name"]): c.place for c in continents})
+    for other in continents:
+        if key_of(other.values["name"]) == key_of(OUTSIDE):
+            raise table.error(f"{problem}, but the name {OUTSIDE!r} is already used by {other.place}")
     return [table]
 
 
@@ -527,7 +529,7 @@ def _check_returns(territories: list[TomlTable], listed: list[tuple[list[int], l
         name = table.values["name"]
         for i, target in enumerate(two_way, 1):
             if source not in listed[target][0]:
-                problem = f"{territories[target].place} does not list {name!r} in return"
+                problem = f"{territories[target].place} does not list {name!r} in borders"
                 raise table.error(f"{problem}; one-way borders are listed in one_way_to", f"border {i}")
         for i, target in enumerate(one_way, 1):
             if source in listed[target][1]:
@@ -556,7 +558,8 @@ def _missions(file: TomlTable, continents: tuple[str, ...], territories: int) ->
     missions = tuple(m for table in tables for m in _mission(table, continents, territories))
     if len(missions) > types.MAX_MISSIONS:
         raise file.error(
-            f"{len(missions)} missions, including destroy missions; at most {types.MAX_MISSIONS} are allowed"
+            f"{len(missions)} missions (a destroy entry makes one mission for each colour); "
+            f"at most {types.MAX_MISSIONS} are allowed"
         )
     return missions
 

@@ -338,9 +338,9 @@ def rules_from(
     _known(options, beside=("expert", "profile", *_arguments_of(*functions)))
     if isinstance(rules, Rules):
         for name, value in options.items():
+            way = "" if name not in OPTIONS else f"rules.replace({name}=...), or "
             raise ValueError(
-                f"{name}={shortened(value)} cannot be given with Rules: "
-                f"use rules.replace({name}=...), or the name of a preset"
+                f"{name}={shortened(value)} cannot be given with Rules: use {way}the name of a preset"
             )
         return rules
     return Rules.preset(rules, **{"profile": profile, **options})

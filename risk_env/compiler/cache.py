@@ -62,8 +62,8 @@ def cache_root() -> Path | None:
 def _usual_roots() -> list[Path]:
     """Return the default folders for `cache_root`, in order of preference.
 
-    The first folder is in the user's cache folder, if the user has a home folder. The last folder is in the
-    folder of temporary files.
+    The first folder is in the user's cache folder, if the path of the cache folder is known. The last folder
+    is in the folder of temporary files.
     """
     user = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
     account = os.getuid() if hasattr(os, "getuid") else "user"
@@ -86,9 +86,9 @@ def cache_key(folder: Path) -> str:
 
 
 def _folders_beside(folder: Path) -> list[Path]:
-    """Return the folders outside the core from which a kernel in `folder` may import kernels.
+    """Return `folder`, and the folders outside the core from which a kernel in `folder` may import kernels.
 
-    The result contains `folder` and, if `folder` is part of another package, the package's other folders with
+    If `folder` is part of a package other than risk_env, the result contains the package's other folders with
     kernels.
     """
     if folder.parent == _PACKAGE or not (folder.parent / "__init__.py").is_file():

@@ -18,7 +18,7 @@ from risk_env.compiler.mode import JIT_DISABLED, PLAIN
 
 NO_ADDRESS = 0
 HAS_ADDRESSES = not JIT_DISABLED and not PLAIN
-# other processors do not let programs read the cycle counter
+# processors other than x86-64 do not let programs read the cycle counter
 COUNTS_CYCLES = HAS_ADDRESSES and platform.machine().lower() in ("x86_64", "amd64")
 
 if HAS_ADDRESSES:

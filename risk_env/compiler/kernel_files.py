@@ -1,7 +1,7 @@
 """Cache files of compiled code. If a file cannot be read, the code is compiled again.
 
 A file contains the code of one entry point for one list of argument types: a checksum, then a pickle. The
-checksum detects truncated and damaged files. A cryptographic signature is not necessary: only this user can
+checksum detects truncated and damaged files. A cryptographic signature is not necessary. Only this user can
 write to a default folder, and a folder that the user has chosen is trusted (`cache.cache_root`). In plain
 mode (`mode.PLAIN`), Numba writes the files, without a checksum.
 """
@@ -84,7 +84,7 @@ class GuardedCache:
         try:
             return self._cache.load_overload(*arguments)
         except Exception as error:  # a damaged pickle can raise any exception
-            report_once(f"compiled code in {self._root} is damaged and will be compiled again", error)
+            report_once(f"compiled code in {self._root} cannot be read and will be compiled again", error)
             with suppress(Exception):
                 self._cache.flush()
             return None

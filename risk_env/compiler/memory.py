@@ -67,8 +67,8 @@ def compare_exchange() -> Any:
 def load() -> Any:
     """Return an intrinsic that loads a number atomically.
 
-    The arguments of the intrinsic are (numbers, row, column). Everything that a thread wrote before the
-    thread wrote the number is then visible (acquire order).
+    The arguments of the intrinsic are (numbers, row, column). After the load, all earlier writes of the
+    thread that wrote the number are visible (acquire order).
     """
 
     @intrinsic

@@ -59,8 +59,8 @@ def nonzero(size: int) -> Any:
 def unpack_bits() -> Any:
     """Return an intrinsic that writes the bits of a word as bytes 0 or 1.
 
-    The arguments of the intrinsic are (word, words, first). The bytes are written into the eight uint64 from
-    `words[first]` on.
+    The arguments of the intrinsic are (word, words, first). The bytes are written into the eight uint64
+    values from `words[first]` on.
     """
 
     @intrinsic

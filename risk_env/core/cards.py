@@ -7,7 +7,7 @@ from risk_env.core.bits import ONE, ZERO, add, bit, clear, common, has, lowest, 
 from risk_env.core.position import add_to_draft, add_troops, room, with_room
 from risk_env.core.types import MOST_TROOPS, Deck, OccupiedBonus, Phase, SetValues, Trade
 
-FORCED_HAND = 5  # a player with at least this many cards must trade in a set (RULES 5.3)
+FORCED_HAND = 5  # minimum number of cards that forces a trade at the start of a turn (RULES 5.3)
 ELIMINATION_HAND = 6  # minimum number of cards that forces trades after an elimination (RULES 3.3.2)
 KEPT_HAND = 4  # trades after an elimination end when the hand has at most this number of cards
 SET_CARDS = 3
@@ -90,7 +90,7 @@ def counts_picked(game, board):
 
 @kernel
 def counts_left(game, board, seat):
-    """Return the numbers of infantry, cavalry, artillery and wild cards of a hand that are not picked."""
+    """Return the numbers of infantry, cavalry, artillery and wild cards of a hand, without picked cards."""
     hand = game.hand[seat]
     picked = counts_picked(game, board)
     return (

@@ -217,7 +217,7 @@ def reroll(game, board, rules, face):
 
 @kernel
 def turn_die(dice, face, other):
-    """Turn one die that shows `face` to the face `other`, and sort the dice again."""
+    """Turn one die from the face `face` to the face `other`, and sort the dice again."""
     for d in range(len(dice)):
         if dice[d] == face:
             dice[d] = other
@@ -247,7 +247,7 @@ def offer_commander(game, board, rules):
 
 @kernel
 def command(game, board, rules, face):
-    """Turn one of the attacker's dice that shows `face` to 6 (RULES 10.5)."""
+    """Turn one attack die from `face` to 6 (RULES 10.5)."""
     game.commander_used = True
     turn_die(game.settled[ATTACKER], face, NUM_FACES)
     decide_battle(game, board, rules)

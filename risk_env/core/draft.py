@@ -57,7 +57,7 @@ def troops_due(game, board, rules, seat):
 def begin_draft(game, board, rules):
     """Begin the draft with the troops due (RULES 3.1, 5.3).
 
-    The player may trade cards first if the hand contains a set or enough stars.
+    If the hand contains a set or enough stars, the phase TRADE comes first.
     """
     seat = int64(game.turn)
     game.draft_left = troops_due(game, board, rules, seat)

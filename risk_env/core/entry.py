@@ -132,6 +132,6 @@ def write_legal_actions(games, i, boards, rules):
 def begin_draft_of_turn(games, i, boards, rules):
     """Begin the draft of the current turn in game `i`.
 
-    The kernel computes the troops due, and offers a trade if a trade is possible.
+    The kernel computes the troops due. If a trade is possible, the phase TRADE comes first.
     """
     begin_draft(games[i], boards[0], rules[0])

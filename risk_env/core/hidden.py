@@ -21,9 +21,9 @@ def hide_decision(game, board, rules, seat):
     """Hide from `seat` a decision that another seat has only because of the cards in its hand.
 
     The position then looks as if the other seat had no such cards. An optional trade becomes a draft in which
-    no troops have been placed. A re-roll becomes a roll that is still to be made. Cards picked for a set are
-    hidden until the set is traded. An obligatory trade stays visible, because the number of cards is public
-    (RULES 3.3.2, 5.3).
+    no troops have been placed. A re-roll becomes a roll that is still to be made. Picked cards are hidden
+    until the trade. An obligatory trade stays visible, because the number of cards is public (RULES 3.3.2,
+    5.3).
 
     Without a trade, the choice of a territory in the draft is forced if only one territory has room. The
     hidden position therefore has this territory as the target of the draft.

@@ -288,7 +288,7 @@ def observe_places(game, rules, seat, observation):
 
 @kernel
 def mark_known_cards(game, rules, seat, w, observation):
-    """Mark the cards in word `w` of the bitset of cards whose holder is public (RULES 10.4)."""
+    """Mark the publicly known cards in word `w` of each hand (RULES 10.4)."""
     for holder in range(rules.num_players):
         known = game.hand[holder, w] & game.shown[w]
         mark_all(observation, w << 6, known, COLUMN.known_card, 1 + seen_from(rules, seat, holder))
@@ -330,7 +330,7 @@ def observe_seats(game, rules, seat, observation):
 
 @kernel
 def observe_holdings(game, board, rules, seat, observation):
-    """Write the territories and the income of each army, and the continents."""
+    """Write the territories of each army, the income of each player, and the continents."""
     for army in range(rules.num_armies):
         observe_lands(game, board, rules, seat, army, observation)
     for continent in range(board.num_continents):
@@ -339,7 +339,7 @@ def observe_holdings(game, board, rules, seat, observation):
 
 @kernel
 def observe_lands(game, board, rules, seat, army, observation):
-    """Write the number of territories and the income of an army."""
+    """Write the number of territories of an army, and the income if the army is a player's."""
     if army == rules.num_players:
         observation[BLOCK.neutral] = encode_count(num_territories(game, army))
     elif is_alive(game, army):

@@ -310,7 +310,7 @@ def win_probability(attackers: int, defenders: int) -> float:
 def _whole(name: str, value: int, least: int) -> int:
     """Return `value` as an int, which must be at least `least`.
 
-    Raises TypeError or ValueError, which names the argument, the value and the allowed values.
+    Raises TypeError or ValueError. The message names the argument, the value and the allowed values.
     """
     allowed = f"a whole number of at least {least}"
     try:

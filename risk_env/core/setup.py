@@ -164,9 +164,10 @@ def set_up_chart(game, board, rules):
 
 @kernel
 def army_in_turn(game, rules, number):
-    """Return the army that takes turn number `number` in a deal, from 0 (RULES 6.1).
+    """Return army number `number`, counted from 0, in the order in which territories are dealt (RULES 6.1).
 
-    The seats take turns clockwise from the starter, followed by the neutral army.
+    The order is clockwise from the starter, followed by the neutral army. After the last army, the order
+    begins again.
     """
     place = number % int64(rules.num_armies)
     if place >= rules.num_players:

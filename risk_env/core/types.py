@@ -198,7 +198,7 @@ def _card_fields(TW: int) -> list[Any]:
         ("hand", np.uint64, (MAX_SEATS, TW)),  # (6, TW) territory cards in each hand
         ("deck", np.uint64, (TW,)),  # (TW,) territory cards not drawn
         ("discard", np.uint64, (TW,)),  # (TW,) territory cards traded in
-        ("picked", np.uint64, (TW,)),  # (TW,) cards of the hand picked for a set
+        ("picked", np.uint64, (TW,)),  # (TW,) cards of the hand picked for a trade
         ("shown", np.uint64, (TW,)),  # (TW,) cards that a re-roll made public (RULES 10.4)
         ("bonus", np.uint64, (TW,)),  # (TW,) territories of the traded set that may get the bonus (RULES 5.4)
         ("sets_traded", np.int32),  # number of sets that all seats have traded in the game

@@ -114,9 +114,9 @@ def step_lanes(records, results, ends, episodes, views, is_full_step, lanes, act
     """Play legal `actions`, int64 (N,), in `lanes`, and write the results of each seat.
 
     In a full step (`is_full_step`), `lanes` contains all lanes in order. A full step first checks all
-    actions. If an action is illegal, the kernel does nothing and returns False. After each action, a full
-    step writes the end of a game (`write_final`), begins the next game (with autoreset), and writes the next
-    decision (`write_views`). The lane's game is then still in the processor's cache.
+    actions. If an action is illegal, the kernel does nothing and returns False. If an action ends a game, a
+    full step writes the end (`write_final`) and, with autoreset, begins the lane's next game. After each
+    action, a full step writes the next decision (`write_views`), while the game is in the processor's cache.
 
     Unless `share.thread` is ALONE, other threads make the same call and share the lanes of a full step
     (`work_stealing`). A helper thread then waits in the kernel for further full steps.

@@ -1,6 +1,6 @@
 """Threads that share the elements of a kernel's work, steal elements, and wait in spin loops.
 
-A sleeping thread takes tens of microseconds to wake, as long as half a step of a thousand games. The helpers
+A sleeping thread takes tens of microseconds to wake: half the time of a step of a thousand games. The helpers
 of a batch (`thread_pool`) therefore stay in the kernel for a while after a step. In the kernel, they wait for
 the next call in a spin loop, which reads the call from memory.
 
@@ -216,7 +216,10 @@ def compare_exchange(signals, row, column, value, other):
 
 @in_memory("load")
 def load(signals, row, column):
-    """Load a number atomically. Everything that was written before this number is then visible."""
+    """Load a number atomically.
+
+    After the load, all earlier writes of the thread that wrote the number are visible.
+    """
     return signals[row, column]
 
 

@@ -96,7 +96,7 @@ class RiskEnv(gymnasium.Env[Any, np.int64]):
     (n,), marks the legal actions. `info["seat"]` is the learner's seat. At the end of an episode, info also
     contains "winner", "placement", "rounds" and "seed".
 
-    `reset(seed=s)` begins the game of `Game(seed=s)`. A later reset without a seed begins the next game of
+    `reset(seed=s)` begins the first game of seed `s`. A later reset without a seed begins the next game of
     this seed. `reset(options={"position": text})` continues from a position that `Game.to_text` wrote. The
     seed and the episode then determine the chance events.
     """
@@ -213,8 +213,9 @@ class RiskVectorEnv(VectorEnv[Any, Any, Any]):
     """`num_envs` learners, one in each lane, who play one game after another.
 
     The other arguments have the same meaning as for `RiskEnv` (docs/gymnasium.md), except that `render_mode`
-    cannot be "human". Game k of lane i has the seed `game_seed(seed, i, k)` (`risk_env.seeds`). Lane 0 plays
-    the same games as `RiskEnv`. `autoreset_mode` is a member or a value of Gymnasium's `AutoresetMode`:
+    cannot be "human". Game k of lane i has the seed `game_seed(seed, i, k)` (`risk_env.seeds`). Without start
+    positions, lane 0 plays the same games as `RiskEnv`. `autoreset_mode` is a member or a value of
+    Gymnasium's `AutoresetMode`:
 
     - `SAME_STEP`: when an episode ends, the next game begins in the same step. The observation and the info
       show the next game. `info["final_obs"]` and `info["final_info"]` show the end of the episode.
@@ -270,7 +271,10 @@ class RiskVectorEnv(VectorEnv[Any, Any, Any]):
         return self.lanes.sample(lane, seed)
 
     def action_masks(self) -> npt.NDArray[np.bool_]:
-        """Return the masks of the legal actions, bool (N, n). After an episode, no action is legal."""
+        """Return the masks of the legal actions, bool (N, n).
+
+        No action is legal in a lane whose episode has ended and whose next game has not begun.
+        """
         return self._masks().astype(np.bool_)
 
     def reset(
@@ -299,10 +303,10 @@ class RiskVectorEnv(VectorEnv[Any, Any, Any]):
     def step(self, actions: Any) -> tuple[Any, Array, Array, Array, dict[str, Any]]:
         """Play the learners' actions, int (N,), then let all other seats play.
 
-        Each lane stops when the learner must act or the episode ends. Returns the observations, rewards
-        float64 (N,), terminated and truncated bool (N,), and the info. Raises IllegalAction for an illegal
-        action, unless `illegal_action` is "random". With `AutoresetMode.DISABLED`, raises ResetNeeded if the
-        episode of a lane has ended.
+        Each lane stops when the learner must act. Except with `AutoresetMode.SAME_STEP`, a lane also stops
+        when the episode ends. Returns the observations, rewards float64 (N,), terminated and truncated bool
+        (N,), and the info. Raises IllegalAction for an illegal action, unless `illegal_action` is "random".
+        With `AutoresetMode.DISABLED`, raises ResetNeeded if the episode of a lane has ended.
         """
         lanes = self.lanes
         self._step_lanes(np.asarray(actions))
@@ -331,7 +335,7 @@ class RiskVectorEnv(VectorEnv[Any, Any, Any]):
             self._is_over[:] = self.lanes.ended
 
     def _observation(self) -> Any:
-        """Return each learner's observation, (N, ...): the last observation if the episode has ended."""
+        """Return each learner's observation, (N, ...): the last one if no episode is in progress."""
         observation, over = self.lanes.observation(), np.flatnonzero(self._is_over)
         if len(over):
             last = self.lanes.final_observation(over)

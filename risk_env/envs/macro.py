@@ -30,7 +30,7 @@ class MoveVector(SingleSeatVector):
     Action `a + n * k` is action `a` of the game with the amount `NAMED_AMOUNTS[k]`, where n is the number of
     the game's actions. The amount answers the next decision about an amount, which follows a draft, a
     capture or a fortify move. "least" is one troop in a draft or a fortify move, and no additional troop in
-    an occupation. An occupation or a fortify move has only this one amount. A draft to the only possible
+    an occupation. An occupation or a fortify move ends after one amount. A draft to the only possible
     territory uses the amount again until no troops are left. If the learner's first decision in a game is
     about an amount, all troops are chosen.
     """
@@ -195,6 +195,6 @@ def _compiled(plans: Any) -> list[CompiledBot]:
     listed = [find_player(plan) for plan in plans] if isinstance(plans, list | tuple) else []
     bots = [plan for plan in listed if isinstance(plan, CompiledBot)]
     if not bots or len(bots) < len(listed):
-        needed = "must be a list of CompiledBot objects or their names, at least one"
+        needed = "must be a list of CompiledBot objects or their names, with at least one entry"
         raise ValueError(f"plans={plans!r:.80}: {needed}")
     return bots

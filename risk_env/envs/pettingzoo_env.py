@@ -351,7 +351,7 @@ class raw_env(pettingzoo.AECEnv[str, Observation, int | None]):
 
 
 class AgentIterable(AECIterable[str, Observation, "int | None"]):
-    """The agents of `agent_iter`. The generator is several times as fast as PettingZoo's iterator."""
+    """The agents of `agent_iter`, from a generator several times as fast as PettingZoo's iterator."""
 
     def __iter__(self) -> Any:
         env, left = self.env, self.max_iter
@@ -361,7 +361,7 @@ class AgentIterable(AECIterable[str, Observation, "int | None"]):
 
 
 class OrderedAgentIterable(AECOrderEnforcingIterable[str, Observation, "int | None"]):
-    """`AgentIterable` of an `OrderedEnv`, which must step before each next agent."""
+    """`AgentIterable` of an `OrderedEnv`. `step` or `reset` must be called before the next agent."""
 
     def __iter__(self) -> Any:
         wrapper = self.env
@@ -398,7 +398,7 @@ class OrderedEnv(OrderEnforcingWrapper[str, Observation, int | None]):
             super().step(action)
 
     def agent_iter(self, max_iter: int = 2**63) -> OrderedAgentIterable:
-        """Return the selected agents (`raw_env.agent_iter`)."""
+        """Return an iterable of the selected agents (`raw_env.agent_iter`)."""
         super().agent_iter(max_iter)  # raises before `reset`
         return OrderedAgentIterable(self, max_iter)
 

@@ -294,7 +294,7 @@ class SingleSeatVector:
         Seed, lane and episode determine the chance events. The opponents start again at this position.
         """
         lane = self.batch.as_lane(lane)
-        records = records_of([position], ["options"], self.rules, self.board)
+        records = records_of([position], ["position"], self.rules, self.board)
         at = StartPositions(records, self.rules, self.board)
         lanes, was_interrupted = self._all[lane : lane + 1], self._is_interrupted
         self._is_interrupted = True

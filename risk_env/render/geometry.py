@@ -30,7 +30,7 @@ class Geometry:
 
     inner: tuple[Path, ...]  # borders within a continent
     outer: tuple[tuple[Path, ...], ...]  # per continent, coasts and borders with other continents
-    sea: tuple[Path, ...]  # sea lines, from shore to shore
+    sea: tuple[Path, ...]  # lines of borders between territories that do not touch
     touching: frozenset[tuple[int, int]]  # pairs of territories whose areas touch
     arrows: tuple[Ring, ...]  # one for each one-way border; an arrow points to the target
 

@@ -366,7 +366,7 @@ def darker(colour: str, tenths: int = 6) -> str:
 
 
 def _header(board: Board, scene: Scene, unit: float, width: float) -> Iterator[Shape]:
-    """Yield the shapes of the panel above the map: the player whose turn it is, and the dice."""
+    """Yield the shapes of the panel above the map: the status of the game, and the dice."""
     y = HEADER / 2 * unit
     shown = scene.winner if scene.winner >= 0 else scene.turn
     if shown >= 0:

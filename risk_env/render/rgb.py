@@ -28,7 +28,7 @@ def import_pygame() -> Any:
 
 
 def draw_rgb(board: Board, scene: Scene, width: int = 1000) -> NDArray[np.uint8]:
-    """Return a public position as pixels, uint8 (H, width, 3). H depends on the map.
+    """Return a public position as pixels, uint8 (H, width, 3). H depends on the map and the rules.
 
     Raises ValueError unless `width` is 100 to 8000, and ImportError if pygame-ce is not installed.
     """

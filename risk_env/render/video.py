@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-FRAMES_A_SECOND = 10  # `render_fps` of the environments
+FRAMES_A_SECOND = 10  # `render_fps` of the PettingZoo environment
 # Frames per second. A GIF counts time in steps of 10 ms, and viewers need at least two steps per frame.
 SLOWEST, FASTEST = 0.1, 50.0
 HOLD = 2.0  # seconds for which the last frame is shown

@@ -42,7 +42,7 @@ class Window:
         self.is_open = False
 
     def _open(self, size: tuple[int, int]) -> None:
-        """Open the display, or resize it to the picture, whose size depends on the map."""
+        """Open the display, or resize the display to the picture."""
         pygame = import_pygame()
         if self._display is None:
             pygame.display.init()

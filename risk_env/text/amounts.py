@@ -33,7 +33,7 @@ def first_amount(wanted: int, most: int) -> tuple[str, int]:
     "all". Raises ValueError if `wanted` is below 1.
     """
     if wanted < 1:
-        raise ValueError(f"troops={wanted}: must be at least 1")
+        raise ValueError(f"wanted={wanted}: must be at least 1")
     if wanted >= most:
         return ALL, 0
     if wanted == most // 2 and wanted not in _NUMBERS:

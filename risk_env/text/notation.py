@@ -18,7 +18,7 @@ from risk_env.public import members
 
 AMOUNT_WORDS = tuple(map(str, AMOUNTS))
 LONGEST_TEXT = 1000  # maximum number of characters of an action
-SHOWN_ACTIONS = 6  # number of legal actions that a message lists
+SHOWN_ACTIONS = 6  # maximum number of legal actions that a message lists
 
 
 def reward_name(reward: int) -> str:

@@ -94,7 +94,7 @@ def _change(before: Any, after: Any) -> Any:
 
 
 def _event_facts(event: Event) -> Facts:
-    """Return the JSON form of an event, without `schema` and `only`, which the viewer does not need."""
+    """Return the JSON form of an event, without `schema` and `only`, which the page does not need."""
     return {name: value for name, value in event.to_json().items() if name not in ("schema", "only")}
 
 

@@ -28,7 +28,7 @@ class ReplayBoard(AnyWidget):
     def __init__(self, pages: Sequence[str], titles: Sequence[str]) -> None:
         """Show the `pages` of 1 or 2 replays (`Replay.to_html`). Raises ValueError for any other number."""
         if not 1 <= len(pages) <= MOST:
-            raise ValueError(f"replays={len(pages)}: a board shows 1 to {MOST} replays")
+            raise ValueError(f"{len(pages)} replays: a board shows 1 to {MOST}")
         super().__init__(pages=list(pages), titles=list(titles))
 
     def __repr__(self) -> str:

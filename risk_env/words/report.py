@@ -298,7 +298,7 @@ class _Report:
     # -------------------------------------------------------------------------------- battles
 
     def attacks(self) -> list[str]:
-        """Return the lines about attacks, with the probability that a blitz takes the territory.
+        """Return the lines about attacks, with the probability that a blitz takes the target.
 
         The attacks are legal now, or can become legal later in this turn.
         """

@@ -27,9 +27,9 @@ from risk_env.messages import shortened
 MOST_ELEMENTS = 20_000
 IGNORED = {  # elements of a territory that have no counterpart in the rules, and the effect of `simplify`
     "bombardments": "bombardments are left out",
-    "killer": "it does not fall back to the neutral army",
-    "bonus": "it gives no troops of its own",
-    "neutral": "it begins like any other territory",
+    "killer": "the territory does not fall back to the neutral army",
+    "bonus": "the territory gives no additional troops",
+    "neutral": "the territory begins like any other territory",
     "conditional_borders": "conditional borders are left out",
 }
 IGNORED_OF_MAP = ("objectives", "requirements", "positions", "transforms", "collections")

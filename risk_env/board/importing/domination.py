@@ -37,8 +37,9 @@ ANY = "*"  # in a mission: a third continent of the player's choice
 def read_domination(text: str, cards: str | None, name: str, report: Report) -> MapDraft:
     """Return the map in a `.map` text.
 
-    `cards` is the text of the `.cards` file, with cards and missions, or None. Raises ValueError if a section
-    of the `.map` text is missing, and MapError as `check_before_borders` does.
+    `cards` is the text of the `.cards` file, with cards and missions, or None. Raises ValueError if the
+    section `[continents]`, `[countries]` or `[borders]` is missing, and MapError as `check_before_borders`
+    does.
     """
     sections = read_sections(text)
     draft = MapDraft(_name_of(sections, name))

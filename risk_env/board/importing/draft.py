@@ -128,7 +128,7 @@ class Report:
 
 
 def clean_name(text: str, what: str, report: Report) -> str:
-    """Return a text as a valid name: in NFC, with single spaces, without double quotes, not reserved.
+    """Return a text as a name: in NFC, with single spaces, without double quotes, not reserved.
 
     Replaced double quotes and a change of a reserved name are reported as a decision.
     """

@@ -21,7 +21,7 @@ from risk_env.board.maps import (
 )
 from risk_env.board.names import MAX_NAME, problem_of
 from risk_env.core.types import MAX_MISSIONS
-from risk_env.messages import counted, shortened
+from risk_env.messages import shortened
 
 # Size of a drawing, in pixels: the width with a picture, and the longer side without a picture.
 WIDTH = 1200  # size for a map with as many territories as the classic map
@@ -58,7 +58,7 @@ def _check_sizes(draft: MapDraft, report: Report) -> None:
     )
     for what, size, least, most in sizes:
         if not least <= size <= most:
-            report.problem(f"{size} {what}: a map has {least} to {most}")
+            report.problem(f"number of {what}: {size}; must be from {least} to {most}")
 
 
 def check_before_borders(draft: MapDraft, report: Report) -> None:
@@ -73,7 +73,7 @@ def check_before_borders(draft: MapDraft, report: Report) -> None:
     ]
     long = [name for name in names if len(name) > MAX_NAME]
     if count > MAX_TERRITORIES:
-        report.problem(f"{counted(count, 'territory')}: a map has 2 to {MAX_TERRITORIES}")
+        report.problem(f"number of territories: {count}; must be from 2 to {MAX_TERRITORIES}")
     if long:
         report.problem(f"{_listed(long)}: a name must have 1 to {MAX_NAME} characters")
     if long or count > MAX_TERRITORIES:
@@ -216,7 +216,7 @@ def _finish_centres(draft: MapDraft, report: Report) -> None:
     else:
         problem = _scale(draft)
     if problem and draft.picture is not None:
-        report.problem(f"{problem}: a picture needs coordinates that are pixels of the picture")
+        report.problem(f"{problem}: a picture needs a different point, in pixels, for every territory")
     elif problem:
         report.decision(f"{problem}: the drawing is automatic")
         for territory in draft.territories:
