@@ -7,8 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from risk_env.board.rules import suggestion
-from risk_env.messages import shortened
+from risk_env.messages import shortened, suggestion
 
 FLAT, STRUCTURED = OBSERVATIONS = ("flat", "structured")  # forms of an observation (docs/observation.md)
 

@@ -14,10 +14,10 @@ from typing import Any
 import numpy as np
 
 from risk_env.board.maps import Board
-from risk_env.board.rules import Rules, suggestion
+from risk_env.board.rules import Rules
 from risk_env.board.tables import Tables
 from risk_env.core.types import MAX_SEATS
-from risk_env.messages import shortened
+from risk_env.messages import shortened, suggestion
 from risk_env.seeds import uint64
 
 GROUP = "risk_env.agents"

@@ -1,5 +1,7 @@
-"""Parts of messages for people: values, errors and counts."""
+"""Parts of messages for people: values, errors, counts and hints."""
 
+import difflib
+from collections.abc import Iterable
 from typing import Any
 
 
@@ -26,3 +28,10 @@ def counted(number: int, noun: str) -> str:
     ends_in_ies = noun.endswith("y") and noun[-2:-1] not in "aeo"
     plural = f"{noun[:-1]}ies" if ends_in_ies else f"{noun}s"
     return f"{number:,} {noun if number == 1 else plural}"
+
+
+def suggestion(name: Any, names: Iterable[str]) -> str:
+    """Return a hint that suggests the most similar of `names`, or "" if no name is similar."""
+    text = name[:100] if isinstance(name, str) else shortened(name)
+    close = difflib.get_close_matches(text, list(names), n=1)
+    return f" (did you mean {close[0]!r}?)" if close else ""

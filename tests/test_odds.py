@@ -224,3 +224,6 @@ def test_what_is_not_allowed_is_named(ask, said: str) -> None:
 def test_troops_are_whole_numbers() -> None:
     with pytest.raises(TypeError, match=r"attackers=2\.5: must be a whole number"):
         odds.win_probability(2.5, 2)  # type: ignore[arg-type]
+    assert odds.battle_odds(2, 3).win == odds.win_probability(2, 3)
+    with pytest.raises(TypeError, match=r"attackers=2\.0: must be a whole number"):
+        odds.battle_odds(2.0, 3)  # type: ignore[arg-type]

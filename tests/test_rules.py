@@ -9,6 +9,7 @@ from functools import partial
 from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -554,3 +555,14 @@ def test_an_unknown_option_is_named_everywhere(option):
 def test_rules_are_copied_and_pickled():
     rules = Rules(num_players=4, fortify="free")
     assert copy.deepcopy(rules) == pickle.loads(pickle.dumps(rules)) == rules
+
+
+def test_numpy_scalars_become_python_values() -> None:
+    given = {"max_rounds": np.int32(9), "neutral": np.False_, "setup": np.str_("deal")}
+    rules = Rules.preset("classic", np.int64(4), np.True_, **given)
+    assert rules == Rules.preset("classic", 4, True, max_rounds=9, neutral=False, setup="deal")
+    assert {type(value) for value in rules.to_dict().values()} <= {int, bool, str, type(None)}
+    assert Rules.from_dict(given) == Rules(**given) == Rules(max_rounds=9, setup="deal")
+    for wrong in (np.float64(3.0), np.int64(7), np.array([3, 4])):
+        with pytest.raises(ValueError, match=r"num_players=.*: must be a whole number from 2 to 6"):
+            Rules(num_players=wrong)

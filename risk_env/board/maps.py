@@ -30,7 +30,7 @@ from risk_env.board.names import in_text, key_of
 from risk_env.board.toml_table import MapError, TomlTable, check_parsing_time, similar_names
 from risk_env.bounded_io import composed_values, read_text, unmarked
 from risk_env.core import types
-from risk_env.messages import shortened
+from risk_env.messages import shortened, suggestion
 
 NO_CARD = "none"  # value of `symbol` for a territory without a card
 SYMBOLS = tuple(symbol.name.lower() for symbol in types.Symbol)
@@ -250,9 +250,8 @@ def load_map(name_or_path: str | PathLike[str]) -> Board:
         )
     path = Path(name_or_path)
     if isinstance(name_or_path, str) and path.suffix != ".toml" and path.name == name_or_path:
-        similar = similar_names(name_or_path, map_names(), "")
         raise MapError(
-            f"no map {shortened(name_or_path)}{similar}; "
+            f"no map {shortened(name_or_path)}{suggestion(name_or_path, map_names())}; "
             f"allowed: {names}, random:SEED, or the path of a .toml file"
         )
     return read_map(_file_text(path), str(path), path.parent)
@@ -290,8 +289,8 @@ def check_open_map(name: Any) -> None:
             most_of = f"{most.territories} territories and {most.continents} continents"
             raise MapError(f"{shortened(name)}: too large; at most {most_of} are allowed")
     elif name not in map_names():
-        similar, names = similar_names(str(name)[:100], map_names(), ""), ", ".join(map_names())
-        raise MapError(f"{shortened(name)} is not a shipped map{similar}; allowed: {names}, random:SEED")
+        hint, names = suggestion(name, map_names()), ", ".join(map_names())
+        raise MapError(f"{shortened(name)} is not a shipped map{hint}; allowed: {names}, random:SEED")
 
 
 @cache

@@ -7,7 +7,6 @@ map.
 """
 
 import dataclasses
-import difflib
 import inspect
 import re
 from collections.abc import Callable, Iterable, Mapping
@@ -15,8 +14,10 @@ from dataclasses import dataclass, fields
 from functools import cache, lru_cache
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from risk_env.core.types import MOST_TROOPS, OPTION_FLAGS, OPTION_VALUES, Placement
-from risk_env.messages import shortened
+from risk_env.messages import shortened, suggestion
 
 _TROOPS = {2: 40, 3: 35, 4: 30, 5: 25, 6: 20}
 STARTING_TROOPS = {  # RULES 4.2, by deck and number of players
@@ -230,9 +231,13 @@ class Rules:
         return super().__new__(cls)
 
     def __post_init__(self) -> None:
-        """Raise ValueError for values that are not allowed, alone or together (RULES 13)."""
+        """Raise ValueError for values that are not allowed, alone or together (RULES 13).
+
+        NumPy scalars become Python values.
+        """
         for option in OPTIONS:
-            _check_value(option, getattr(self, option))
+            object.__setattr__(self, option, value := _plain(getattr(self, option)))
+            _check_value(option, value)
         for need in NEEDS:
             value, other = getattr(self, need.option), getattr(self, need.other)
             if value in need.values and other not in need.allowed:
@@ -267,7 +272,7 @@ class Rules:
         games short; most games then have no decisions about dice. Raises ValueError for an unknown preset,
         profile or option, and for values that are not allowed, alone or together.
         """
-        players = _players_of(name, num_players)
+        players, expert = _players_of(name, _plain(num_players)), _plain(expert)
         if not isinstance(expert, bool):
             raise ValueError(f"expert={shortened(expert)}: must be False or True")
         chosen = {
@@ -428,6 +433,11 @@ def _is_allowed(rules: Rules, option: str, value: Any) -> bool:
     return all(value in need.allowed for need in needs)
 
 
+def _plain(value: Any) -> Any:
+    """Return a NumPy scalar as a Python value, and any other value unchanged."""
+    return value.item() if isinstance(value, np.generic) else value
+
+
 def _check_value(option: str, value: Any) -> None:
     """Raise ValueError for a value that the option can never have (RULES 13)."""
     if option in NUMBERS:
@@ -441,13 +451,6 @@ def _check_value(option: str, value: Any) -> None:
 
 def _listed(values: Iterable[Any], between: str) -> str:
     return between.join(repr(value) for value in values)
-
-
-def suggestion(name: Any, names: Iterable[str]) -> str:
-    """Return a hint that suggests the most similar of `names`, or "" if no name is similar."""
-    text = name[:100] if isinstance(name, str) else shortened(name)
-    close = difflib.get_close_matches(text, list(names), n=1)
-    return f" (did you mean {close[0]!r}?)" if close else ""
 
 
 # Checks that depend on the map.

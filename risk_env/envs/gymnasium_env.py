@@ -17,13 +17,14 @@ from gymnasium.vector.utils import batch_space
 from risk_env.arguments import FLAT, check_choice
 from risk_env.arrays import Array
 from risk_env.board.maps import Board
-from risk_env.board.rules import FAST, Rules, rules_from, suggestion
+from risk_env.board.rules import FAST, Rules, rules_from
 from risk_env.envs.display import MODES, Display, draw
 from risk_env.envs.macro import MoveVector, TurnVector
 from risk_env.envs.registration import SpecAttribute
 from risk_env.envs.single_seat_vector import SingleSeatVector
 from risk_env.envs.spaces import observation_space
 from risk_env.game import Game
+from risk_env.messages import suggestion
 
 ACTIONS, MOVES, TURNS = "actions", "moves", "turns"
 # Classes of lanes. A decision of the learner is an action, a move with an amount, or a plan for a whole turn.

@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import Any, ClassVar, Self
 
 from risk_agents.rules_arguments import OWN
-from risk_env.board.rules import FAST, PROFILES, Rules, suggestion
+from risk_env.board.rules import FAST, PROFILES, Rules
 from risk_env.bounded_io import MOST_NESTING, read_text
 from risk_env.core.types import MAX_SEATS, Phase
-from risk_env.messages import shortened
+from risk_env.messages import shortened, suggestion
 
 WIN_RATE = "eval/win_rate_"  # prefix of the evaluation metrics; the opponent's name follows
 AUTO, FLOAT32, BFLOAT16 = "auto", "float32", "bfloat16"

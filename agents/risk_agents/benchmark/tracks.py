@@ -20,11 +20,11 @@ import numpy as np
 from risk_agents.registry import KEPT_OUT
 from risk_agents.tournament.config import Entrant, TournamentConfig
 from risk_env.board.maps import Board, load_map
-from risk_env.board.rules import Rules, suggestion
+from risk_env.board.rules import Rules
 from risk_env.bots import CompiledBot
 from risk_env.bounded_io import read_file
 from risk_env.match import Match
-from risk_env.messages import shortened
+from risk_env.messages import shortened, suggestion
 
 FOLDER = Path(__file__).parent / "tracks"
 MOST_BYTES = 1 << 16  # maximum size of a track file, in bytes

@@ -14,9 +14,9 @@ from risk_agents.learned.schema import Schema, schema_of
 from risk_agents.registry import load
 from risk_env.arena import Arena
 from risk_env.board.maps import Board
-from risk_env.board.rules import Rules, suggestion
+from risk_env.board.rules import Rules
 from risk_env.game_vector import GameVector
-from risk_env.messages import counted, shortened
+from risk_env.messages import counted, shortened, suggestion
 from risk_env.players import AgentFactory, Named
 from risk_env.seeds import game_seed, uint64
 from risk_env.start_positions import StartPositions

@@ -16,8 +16,8 @@ from risk_env import bots
 from risk_env.agent import Agent
 from risk_env.arguments import check_seat
 from risk_env.board.maps import Board, check_open_map, load_map
-from risk_env.board.rules import BOOK, Rules, rules_from, suggestion
-from risk_env.messages import shortened
+from risk_env.board.rules import BOOK, Rules, rules_from
+from risk_env.messages import shortened, suggestion
 from risk_env.players import PlayerFault, closed_on_error
 from risk_env.text_env import TextMatch
 

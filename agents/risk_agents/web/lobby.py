@@ -32,9 +32,9 @@ from risk_agents.web.outlook import ending_in_words
 from risk_agents.web.work import BoundedThreads
 from risk_env import bots
 from risk_env.board.maps import MapError, check_open_map, load_map, map_names
-from risk_env.board.rules import BOOK, Rules, presets, rules_from, suggestion
+from risk_env.board.rules import BOOK, Rules, presets, rules_from
 from risk_env.game import Game
-from risk_env.messages import shortened
+from risk_env.messages import shortened, suggestion
 from risk_env.saved_game import SavedGame
 from risk_env.text.escape import for_terminal, label
 from risk_env.viewer.page import static
