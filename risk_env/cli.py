@@ -28,7 +28,7 @@ WRONG_INPUT = 2  # wrong input, or an error of a file or connection; argparse us
 INTERRUPTED = 130  # the status that shells report after Ctrl-C
 
 
-EXTRAS = {  # extra of the package that installs each optional module
+EXTRAS = {  # name of the extra that installs each optional module
     **dict.fromkeys(("torch", "stable_baselines3", "sb3_contrib", "tensorboard", "yaml"), "train"),
     **dict.fromkeys(("matplotlib", "scipy"), "tournament"),
     "pygame": "render",

@@ -51,7 +51,7 @@ class PublicState:
     troops: Ints  # (T,) number of troops on each territory
     num_players: int  # P
 
-    phase: Phase = Phase.OVER  # phase that this viewer may see (docs/public.md)
+    phase: Phase = Phase.OVER  # phase that the seat or the spectator may see (docs/public.md)
     seat: int = NOBODY  # seat to act, -1 when the game is over
     turn: int = NOBODY  # seat whose turn it is
     round: int = 0  # 0 in set-up, then from 1

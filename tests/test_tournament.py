@@ -473,7 +473,7 @@ ALTERED = (  # statements that alter a file, and what is said of it
     ("CREATE TRIGGER t AFTER INSERT ON games BEGIN DELETE FROM games; END", "must contain only the tables"),
     ("DELETE FROM setting", "must have one row of two strings"),
     ("UPDATE setting SET arguments = '[]'", "'setting' must be a JSON object"),
-    ("UPDATE setting SET arguments = '{\"games\": 1e99}'", "games is 1e\\+99, but must be from 1"),
+    ("UPDATE setting SET arguments = '{\"games\": 1e99}'", "games is 1e\\+99, but must be a whole number"),
     ("UPDATE setting SET setting = '" + "[" * 50_000 + "'", "too many levels"),
     ("UPDATE setting SET setting = '{}'", "schema is None; this version reads tournaments of schema 1"),
     (

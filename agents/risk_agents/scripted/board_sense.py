@@ -182,7 +182,7 @@ def amount_towards(rules, wanted, most):
 
 @inlined
 def draft_amount(game, rules, wanted):
-    """Return the action in `DRAFT_AMOUNT` that places at most `wanted` troops on the chosen territory."""
+    """Return the action in `DRAFT_AMOUNT` that places at most `wanted` troops, but at least 1."""
     return amount_towards(rules, max(wanted, 1), draftable(game, rules, int64(game.target)))
 
 

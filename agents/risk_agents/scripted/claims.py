@@ -1,4 +1,4 @@
-"""Claims that prefer small continents with few borders (RULES 4.3, 9.2).
+"""Claims that prefer small continents with few borders (RULES 4.3, 9.3).
 
 A random number decides between territories of nearly the same worth. Otherwise bots would claim the same
 territories in every game, and would meet only a few openings.

@@ -42,7 +42,7 @@ WON = 1.0
 LOST = 0.0
 STAR_CARD = 2.0  # worth of a card of the star deck, in troops
 DEAREST_SET = 60  # upper bound on the worth of a set, in troops
-HOLDS_SET = np.array([0.0, 0.0, 0.0, 0.42, 0.82, 1.0])  # probability of a set by hand size (RULES 5.2)
+HOLDS_SET = np.array([0.0, 0.0, 0.0, 0.42, 0.82, 1.0])  # probability of a set by hand size (RULES 5.1)
 
 # Rows of the workspace, float64, with an entry for each owner or continent; `threats.DUE` is row 1
 POWER, SAFETY = 0, 2

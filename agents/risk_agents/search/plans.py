@@ -162,7 +162,10 @@ def place_of(plan, game, board, seat):
 
 @kernel
 def is_possible(plan, game, board, seat):
-    """Return True if a plan can be chosen, which means that the territory to which it drafts exists."""
+    """Return True if a plan can be chosen.
+
+    A plan that drafts to one territory can be chosen only if this territory exists.
+    """
     return TABLE[plan, PLACE] == ANYWHERE or place_of(plan, game, board, seat) != NONE
 
 

@@ -4,7 +4,8 @@ A sample is a copy of the game in which hidden facts and future chance are drawn
 once for every plan. A plan is a compiled bot that plays the rest of the turn. After the turn, players play
 all seats. Players are compiled bots that are drawn for each sample, and are the same for every plan. A
 rollout ends when a given number of further turns of the seat have begun, the seat is eliminated, or the game
-is over. A judge evaluates the last position. Only compiled code plays.
+is over. With TO_THE_END, a rollout ends only when the game is over. A judge evaluates the last position. Only
+compiled code plays.
 """
 
 from __future__ import annotations

@@ -359,7 +359,9 @@ def _tried_again(store: Store, level: str | None) -> TournamentConfig:
 def _games(arguments: argparse.Namespace, store: Store) -> int:
     games = store.arguments.get("games", GAMES) if arguments.games is None else arguments.games
     if type(games) is not int or not 1 <= games <= MOST_GAMES:
-        raise StoreError(f"{store.path}: games is {brief(games)}, but must be from 1 to {MOST_GAMES:,}")
+        raise StoreError(
+            f"{store.path}: games is {brief(games)}, but must be a whole number from 1 to {MOST_GAMES:,}"
+        )
     return games
 
 

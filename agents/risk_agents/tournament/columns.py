@@ -79,7 +79,7 @@ COLUMNS = {
     "forfeit_seat": _SEAT,
     "forfeit_kind": _one_of("", *FAULTS),
     "forfeit_reason": Column("a string", lambda value, _: isinstance(value, str)),
-    "actions": Column("32-bit whole numbers", _is_actions, "BLOB"),
+    "actions": Column("32-bit whole numbers as bytes, or NULL", _is_actions, "BLOB"),
     "opening": Column("16 hexadecimal digits, or an empty string", _is_opening),
     "luck": Column(f"numbers from -{MOST_LUCK} to {MOST_LUCK}, or an empty string", _is_luck),
 }

@@ -28,7 +28,7 @@ MOST_SHOWN = 5  # maximum number of line-ups in the table
 class LineUpAnalysis:
     """Alpha-rank of K agents and of all line-ups, with 95 % confidence intervals (bootstrap over deals)."""
 
-    agents: tuple[Estimate, ...]  # (K,) share of time in which each agent plays at a seat
+    agents: tuple[Estimate, ...]  # (K,) share of the seats that each agent plays, averaged over time
     line_ups: tuple[tuple[LineUp, Estimate], ...]  # share of time of each line-up, largest first
 
 

@@ -72,7 +72,7 @@ def population(games: Games, labels: Sequence[str], seed: int) -> Population:
 
 
 def _payoffs(parts: Floats, wholes: Floats, num_agents: int) -> Floats:
-    """Return the share of games in which the row finished before the column, (K, K).
+    """Return the share of games in which the row's agent finished before the column's agent, (K, K).
 
     The share is NaN for agents that never met.
     """
@@ -98,10 +98,11 @@ def with_intervals(values: Floats) -> tuple[Estimate, ...]:
 def nash_average(payoffs: Floats) -> Floats:
     """Return the maximum-entropy equilibrium of the game of pairs, float (K,).
 
-    `payoffs`, float (K, K), is the share of games in which the row finishes ahead of the column. No agent has
-    a share above 0.5 against the equilibrium. The equilibria of a symmetric zero-sum game form a convex set.
-    Linear programs find the agents that at least one equilibrium plays. The maximum-entropy equilibrium
-    plays all of these agents, so a smooth minimisation over these agents finds the equilibrium.
+    `payoffs`, float (K, K), is the share of games in which the row's agent finishes ahead of the column's
+    agent. No agent has a share above 0.5 against the equilibrium. The equilibria of a symmetric zero-sum game
+    form a convex set. Linear programs find the agents that at least one equilibrium plays. The
+    maximum-entropy equilibrium plays all of these agents, so a smooth minimisation over these agents finds
+    the equilibrium.
     """
     from scipy.optimize import linprog, minimize
 

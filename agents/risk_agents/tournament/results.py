@@ -60,7 +60,8 @@ def opening_of(game: Any, num_players: int, num_territories: int) -> str:
 def final_places(shared: Sequence[int], chance: int, last: int = NOBODY) -> tuple[int, ...]:
     """Return places from 1 to P without ties, given places with ties (RULES 11.2).
 
-    A hash of the game's seed `chance` breaks ties. Seat `last`, which forfeited, gets the last place.
+    A hash of the game's seed `chance` breaks ties. Seat `last`, which forfeited, gets the last place; NOBODY
+    means that no seat forfeited.
     """
     seats = range(len(shared))
     order = sorted(

@@ -391,7 +391,7 @@ class BrowserTable(Match):
         command, composed = answer.command or "", copy(self._composition)
         if answer._replace(command=None) != Answer():
             raise Refused(
-                f"command={command[:20]!r} cannot be combined with an action, troops, cards or words"
+                f"command={command[:20]!r} cannot be combined with compose, action, troops, cards or words"
             )
         if command == UNDO and composed is not None:
             composed.take_back()

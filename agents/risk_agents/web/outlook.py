@@ -26,7 +26,7 @@ _completes, _fixed_worth, _star_troops = (
 
 
 def goal_in_words(rules: Rules) -> str:
-    """Return sentences about the goal of a game (RULES 7.3, 8.2, 9.7, 11.1)."""
+    """Return sentences about the goal of a game (RULES 7.3, 8.2, 9.7, 11.1, 11.2)."""
     goals = {
         "domination": "Eliminate all opponents to win.",
         "headquarters": "Hold your own headquarters and all other headquarters to win.",
@@ -45,7 +45,7 @@ def _rounds(number: int) -> str:
 
 
 def note_on(game: Game) -> str:
-    """Return sentences about the rules for the current decision, or "" (RULES 5.2, 9.2, 9.7)."""
+    """Return sentences about the rules for the current decision, or "" (RULES 5.2, 9.2, 9.5, 9.7)."""
     wins = game.rules.victory == "objectives"
     if game.phase == Phase.TRADE:
         return sets_pay(game)
@@ -59,7 +59,7 @@ def note_on(game: Game) -> str:
 
 
 def ending_in_words(game: Game, names: Sequence[str]) -> str:
-    """Return a sentence that states the winner and the reason, or "" if the game is not over."""
+    """Return the winner (or nobody) and the reason, in words, or "" if the game is not over."""
     if not game.is_over:
         return ""
     winner = game.winner
@@ -188,7 +188,7 @@ def proposed_sets(game: Game) -> list[dict[str, Any]]:
 
 
 def _all_stars(game: Game, hand: list[str], numbers: dict[str, int]) -> list[dict[str, Any]]:
-    """Return a trade of all cards if their number of stars is from MIN_STARS to MAX_STARS, otherwise []."""
+    """Return a list with the trade of all cards, or [] unless they have MIN_STARS to MAX_STARS stars."""
     board = game.board
     stars = sum((board.stars or ())[board.territory(card)] for card in hand)
     if not MIN_STARS <= stars <= MAX_STARS:

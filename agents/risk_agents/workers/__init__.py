@@ -43,7 +43,7 @@ def local_processes(workers: str) -> int | None:
     if workers == RAY or workers.startswith(f"{RAY}://"):
         return None
     if not workers.isdecimal() or int(workers) < 1:
-        raise ValueError(f"workers={workers!r}: must be {WORKERS}")
+        raise ValueError(f"workers={workers!r}: must be {WORKERS}; the smallest number is 1")
     return int(workers)
 
 
@@ -77,7 +77,7 @@ def open_executor(workers: str, limit: float | None = None) -> Iterator[WorkExec
     `workers` is `1`, there is no limit, and `limit` is ignored.
 
     Raises ValueError if `workers` or `limit` is not allowed, ImportError if Ray is not installed, and
-    ConnectionError if no cluster answers.
+    ConnectionError if no cluster answers or Ray does not start.
     """
     executor = _executor(workers, limit)
     try:

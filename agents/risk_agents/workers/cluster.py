@@ -284,7 +284,7 @@ class RayExecutor(WorkExecutor):
         return future is not None
 
     def _begin_again(self, piece: _Piece, why: str) -> None:
-        """Restart a piece whose attempt was given up, and the pieces that wait for its state.
+        """Restart a piece whose attempt was lost or given up, and the pieces that wait for the piece's state.
 
         After RETRIES retries, the piece ends with WorkLostError.
         """
@@ -303,7 +303,11 @@ class RayExecutor(WorkExecutor):
         return [late for following in given_up for late in (following, *self._give_up_after(following))]
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
-        """Wait for all work, or cancel it; then end the connection and session that this executor began."""
+        """End the connection and the session that this executor began.
+
+        All work is cancelled if `cancel_futures` is true. Otherwise, the method first waits for all work if
+        `wait` is true.
+        """
         pieces = list(self._out.values())
         if wait and not cancel_futures:
             wait_for(pieces)
@@ -407,7 +411,7 @@ def _connect(ray: Any, address: str | None, processors: int | None) -> OwnRay | 
     """Join a cluster, or start a cluster on this machine; return the session if this process started it.
 
     Without `address`, workers import the packages from the same folders as this process. Raises
-    ConnectionError if no cluster answers.
+    ConnectionError if no cluster answers, or if Ray does not start on this machine.
     """
     path = os.pathsep.join(dict.fromkeys(str(_folder(name).parent) for name in PACKAGES))
     options: dict[str, Any] = {
@@ -435,10 +439,9 @@ def _connect(ray: Any, address: str | None, processors: int | None) -> OwnRay | 
             own.close()
         if is_own:
             raise ConnectionError(f"--workers {RAY}: Ray does not start on this machine: {error}") from error
+        given = address or f"{RAY} with RAY_ADDRESS={os.environ['RAY_ADDRESS']}"
         hint = "check that RAY_AUTH_MODE and the token are the same on both sides"
-        raise ConnectionError(
-            f"--workers {address or RAY}: no Ray cluster answers: {error} ({hint})"
-        ) from error
+        raise ConnectionError(f"--workers {given}: no Ray cluster answers: {error} ({hint})") from error
     return own
 
 
