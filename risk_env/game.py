@@ -767,6 +767,8 @@ def _unpack(data: bytes) -> tuple[Mapping[str, Any], bytes]:
         raise SavedGameError(f"not a saved game: {error}") from error
     if not isinstance(facts, dict):
         raise SavedGameError("not a saved game: the header is not a JSON object")
+    if missing := [key for key in ("rules", "map", "digest", "seed", "ask_forced") if key not in facts]:
+        raise SavedGameError(f"not a saved game: the header lacks {', '.join(missing)}")
     return facts, body[_HEADER.size + length :]
 
 

@@ -452,6 +452,13 @@ def test_a_flipped_state_under_a_right_checksum_is_refused_or_a_game(data):
         pass
 
 
+def test_missing_facts_are_named():
+    for name, other in ((b'"rules"', b'"ruled"'), (b'"seed"', b'"feed"')):
+        body = saved()[:-CHECKSUM].replace(name, other)
+        with pytest.raises(SavedGameError, match=f"the header lacks {name.decode()[1:-1]}"):
+            Game.from_bytes(sealed(body))
+
+
 @pytest.mark.parametrize("junk", [None, 7, "risk_env", ["risk_env"]])
 def test_what_is_not_bytes_is_refused(junk):
     with pytest.raises(SavedGameError, match="instead of bytes"):

@@ -724,7 +724,7 @@ def test_load_by_path(tmp_path):
 
 
 def test_unknown_map_lists_the_shipped_ones():
-    with pytest.raises(MapError, match=r"'clasic'; did you mean 'classic'.*big, classic,"):
+    with pytest.raises(MapError, match=r"'clasic' \(did you mean 'classic'\?\); allowed: .*big, classic,"):
         load_map("clasic")
 
 
