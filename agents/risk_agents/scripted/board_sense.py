@@ -3,9 +3,8 @@
 A border leads from its source to its target. A territory can attack its targets, and its sources can attack
 the territory. If all borders of a territory are two-way, its targets are also its sources.
 
-The functions read only facts that the seat to act may see, such as the board, the seat's own hand, the sizes
-of the other hands, and the legal actions. The random state of a bot is `randoms[lane, seat]`
-(`risk_env.bots.CompiledBot`).
+The functions read only facts that the seat to act may see, such as the seat's own hand and the sizes of the
+other hands. The random state of a bot is `randoms[lane, seat]` (`risk_env.bots.CompiledBot`).
 """
 
 import numpy as np

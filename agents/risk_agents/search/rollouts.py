@@ -217,13 +217,13 @@ class Rollouts:
             "turns": ([0 if turns is TO_THE_END else turns], 0, MOST_ROUNDS + 1),
         }
         for name, (given, least, end) in allowed.items():
-            most = batch.num_games if name in ("plans", "numbers") else 1
+            is_list = name in ("plans", "numbers")
+            most = batch.num_games if is_list else 1
             values = whole_numbers(list(given), (len(given),), f"{name} must be")
             if not 1 <= len(values) <= most or values.min() < least or values.max() >= end:
-                allowed_count = "one number" if most == 1 else f"1 to {most} numbers"
-                raise ValueError(
-                    f"{name}={shortened(values.tolist())}: give {allowed_count} from {least} to {end - 1}"
-                )
+                wrong = shortened(values.tolist() if is_list else int(values[0]))
+                allowed_count = f"1 to {most} numbers" if is_list else "a number"
+                raise ValueError(f"{name}={wrong}: give {allowed_count} from {least} to {end - 1}")
 
     def _begin(
         self, plans: Sequence[int], samples: Array, seeds: Array, players: Array, drafts: dict[int, Draft]

@@ -303,9 +303,9 @@ def _config(wanted: dict[str, Any], level: str | None) -> TournamentConfig:
 def _resumed(arguments: argparse.Namespace) -> Store:
     """Open the tournament that `--resume` names, and return its store.
 
-    Raises ValueError if an argument or an agent's version has changed since the tournament began. Also raises
-    ValueError if the file names programs, language models or Python files that the command line does not
-    allow.
+    Raises ValueError if an argument or an agent's version has changed since the tournament began, or if an
+    output needs actions that the file does not contain. Also raises ValueError if the file names programs,
+    language models or Python files that the command line does not allow.
     """
     store = Store.open(arguments.resume or arguments.out or _newest())
     given = _given(arguments)
@@ -314,7 +314,8 @@ def _resumed(arguments: argparse.Namespace) -> Store:
     for name, value in given.items():
         if value != store.arguments.get(name):
             option, then = name.replace("_", "-"), store.arguments.get(name)
-            told = f"with {brief(then)}" if then is not None else "without this option"
+            was_given = then is not None and then is not False and then != []
+            told = f"with {brief(then)}" if was_given else "without this option"
             raise ValueError(
                 f"--{option} is {value!r}, but {store.path} was started {told}; start a new tournament "
                 "with --out"

@@ -143,8 +143,8 @@ class TournamentConfig:
             raise ValueError(f"schema is {schema!r:.40}; this version reads tournaments of schema {SCHEMA}")
         for name, kind in _KINDS.items():
             if name not in facts or type(facts[name]) not in kind:
-                given = brief(facts.get(name))
-                raise ValueError(f"the configuration has {name}={given}: must be of type {kind[-1].__name__}")
+                given = f"{name}={brief(facts[name])}" if name in facts else f"no {name}"
+                raise ValueError(f"the configuration has {given}: {name} must be of type {kind[-1].__name__}")
         facts["groups"] = _groups(facts["groups"], len(facts["agents"]))
         check_limit("time_limit", facts["time_limit"])
         check_limit("game_time", facts["game_time"])

@@ -61,7 +61,7 @@ class HostedAgent(Agent):
         self._host = partial(pool.host, number, seat)
 
     def prepare(self, rules: Rules, board: Board) -> None:
-        """Start the process, and let the agent prepare in the process."""
+        """Start the process if it is not running, and let the agent prepare in the process."""
         self._host()
 
     def reset(self, seat: int, rules: Rules, board: Board, seed: int) -> None:

@@ -278,4 +278,7 @@ def _check_tables(database: sqlite3.Connection) -> None:
     """
     tables = dict(database.execute("SELECT name, sql FROM sqlite_master LIMIT 10"))
     if tables not in (_TABLES, _TABLES | _NOTES):
-        raise ValueError(f"must contain only the tables {', '.join(_TABLES)} and, optionally, notes")
+        raise ValueError(
+            f"the file must contain only the tables {', '.join(_TABLES)} and, optionally, notes, as this "
+            "version creates them"
+        )

@@ -1,7 +1,8 @@
 """Play games of a tournament: games between lane players in an `Arena`, other games as a `Match`.
 
 Lane players are compiled bots and ONNX models. Between lane players, an `Arena` and a `Match` would play the
-same games. An agent that does not return a legal action in time forfeits the game.
+same games. An agent that raises an error or returns an illegal action forfeits the game. In a `Match`, an
+agent that exceeds a time limit also forfeits the game.
 """
 
 from __future__ import annotations

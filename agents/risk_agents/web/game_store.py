@@ -70,7 +70,9 @@ class GameStore:
             for statement in _TABLES.values():
                 self._database.execute(statement)
         elif tables != _TABLES:
-            raise ValueError(f"the file must contain only the tables {' and '.join(_TABLES)}")
+            raise ValueError(
+                f"the file must contain only the tables {' and '.join(_TABLES)}, as this version creates them"
+            )
 
     @contextmanager
     def _used(self, error_type: type[ValueError]) -> Iterator[Callable[..., sqlite3.Cursor]]:
