@@ -138,7 +138,7 @@ def test_the_agent_plays_each_deal_from_every_seat() -> None:
     again = TournamentConfig.from_json(config.to_json())
     assert again == config
     wrong = json.loads(config.to_json()) | {"groups": [[0]]}
-    with pytest.raises(ValueError, match="must contain only agents 1 to"):
+    with pytest.raises(ValueError, match="each agent must be a whole number above 0"):
         TournamentConfig.from_json(json.dumps(wrong))
 
 

@@ -111,13 +111,21 @@ def test_a_number_of_troops_is_one_answer(tmp_path: Path) -> None:
             assert (game.troops[0], game.record.draft_left) == (42, 3)
 
 
-def test_an_agent_that_fails_stops_its_game_and_says_so(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("act", "told"),
+    [
+        ("1 / 0", " failed: ZeroDivisionError"),
+        ("return -1", " failed: it chose an illegal action"),
+        ("error = OSError(); error.kind = 'time'; raise error", " failed: it exceeded its time limit"),
+    ],
+)
+def test_an_agent_that_fails_stops_its_game_and_says_so(tmp_path: Path, act: str, told: str) -> None:
     bot = tmp_path / "bot.py"
-    bot.write_text("from risk_env import Agent\nclass Wrong(Agent):\n    def act(self, view): 1 / 0\n")
+    bot.write_text(f"from risk_env import Agent\nclass Wrong(Agent):\n    def act(self, view): {act}\n")
     with client(tmp_path, allow_programs=True) as server:
         begin = begun(server, players=[f"{bot}:Wrong", f"{bot}:Wrong"])
         with seated(server, begin["game"], "") as socket:
-            assert "failed: ZeroDivisionError" in stopped(socket)
+            assert told in stopped(socket)
 
 
 def test_nobody_is_asked_before_the_agents_have_prepared(tmp_path: Path) -> None:

@@ -97,7 +97,7 @@ def checked(name: str, value: Any, config: TournamentConfig) -> Any:
     if name in OPTIONAL and value == "":
         return None
     if name in LISTS:
-        value = values = parse_json(value) if isinstance(value, str) else []
+        value = values = parse_json(value) if isinstance(value, str) else value
         if not isinstance(values, list) or len(values) != config.num_players:
             raise ValueError(f"{name} is {brief(value)}: must be a list of {config.num_players} values")
     is_right = all(column.is_right(each, config) for each in values)

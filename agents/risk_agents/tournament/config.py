@@ -182,8 +182,8 @@ def _groups(facts: list[Any], num_agents: int) -> tuple[tuple[int, ...], ...]:
             )
         if not all(type(agent) is int and 0 < agent < num_agents for agent in group):
             raise ValueError(
-                f"the configuration has the group {brief(group)}: must contain only agents 1 to "
-                f"{num_agents - 1}"
+                f"the configuration has the group {brief(group)}: each agent must be a whole number above "
+                f"0 and below {num_agents}, the number of agents"
             )
     return tuple(map(tuple, facts))
 

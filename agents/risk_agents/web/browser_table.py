@@ -61,6 +61,13 @@ PIECE = 1 << 16  # maximum number of characters of frames in a message; a longer
 AGAIN = 2.0  # time between two attempts to save an action, in seconds
 # `settle` lets the server make all decisions of a group (`composition.SETTLED`)
 UNDO, CONFIRM, SETTLE = COMMANDS = ("undo", "confirm", "settle")
+# what viewers read about a fault of an agent, by the kind of the fault; for "crash", the type of the error
+FAILURES = {
+    "died": "its program has ended",
+    "garbage": "it sent something other than an action",
+    "illegal": "it chose an illegal action",
+    "time": "it exceeded its time limit",
+}
 LATEST = 1 << 40  # latest beginning of a game, in seconds since 1970
 MOST_CARDS = 20  # maximum number of cards in a set
 MOST_COMPOSED = 20  # maximum number of choices per second that are composed or undone in a game
@@ -255,7 +262,7 @@ class BrowserTable(Match):
                 await self._take(await self._decision())
         except PlayerFault as fault:
             logging.getLogger(__name__).exception("an agent has failed")
-            what = type(fault.__cause__).__name__ if fault.__cause__ else f"{fault.kind} action"
+            what = FAILURES.get(fault.kind, type(fault.__cause__).__name__)
             self.problem = f"{self.setting.names[fault.seat]} failed: {what}"
         except Exception:
             logging.getLogger(__name__).exception("a game has stopped")

@@ -68,7 +68,8 @@ def _parser() -> argparse.ArgumentParser:
     add(
         "--allow-programs",
         action="store_true",
-        help="let browsers name files, commands and language models as agents; this machine runs them",
+        help="let browsers name files, commands and language models as agents, which this machine runs or "
+        "queries",
     )
     group = parser.add_argument_group("new games", "initial values of the form for a new game")
     add_rules_arguments(group, BOOK, maps="name of a shipped map, or random:SEED")

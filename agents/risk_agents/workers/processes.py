@@ -131,7 +131,7 @@ class _Worker:
         with safe_start():
             self._process.start()
         theirs.close()
-        self._has_begun = self._is_late = False
+        self._has_begun, self._exceeded = False, 0.0  # the time limit that was exceeded, in seconds, or 0
 
     def call(self, work: _Work, limit: float) -> Any:
         """Call a function in the process; return its result, or raise its error.
@@ -144,7 +144,7 @@ class _Worker:
                 send(self._connection, work)
                 has_worked, result = receive(self._connection)
         except (EOFError, OSError) as error:
-            why = f"took more than {limit:,.0f} s" if self._is_late else "has ended"
+            why = f"took more than {self._exceeded:,.0f} s" if self._exceeded else "has ended"
             raise _LostError(f"a worker process {why}") from error
         if not has_worked:
             raised, traceback = result
@@ -163,7 +163,7 @@ class _Worker:
         if limit == math.inf:
             yield
             return
-        timer = Timer(limit, self._kill_late)
+        timer = Timer(limit, self._kill_late, (limit,))
         timer.daemon = True
         timer.start()
         try:
@@ -171,8 +171,8 @@ class _Worker:
         finally:
             timer.cancel()
 
-    def _kill_late(self) -> None:
-        self._is_late = True
+    def _kill_late(self, limit: float) -> None:
+        self._exceeded = limit
         self._process.kill()
 
     def kill(self) -> None:
