@@ -123,7 +123,7 @@ def read_decisions(path: str | Path) -> tuple[dict[str, Any], dict[str, Array]]:
             _check_sizes(source, file.metadata, row)
             return facts, _checked_columns(file.read(), facts)
     except (pa.ArrowException, *UNREADABLE) as error:
-        raise ValueError(f"{path}: not a file of `risk-env dataset`: {error}") from error
+        raise ValueError(f"{path} cannot be read as a file of `risk-env dataset`: {error}") from error
 
 
 def _check_sizes(source: BinaryIO, footer: Any, row: int) -> None:
@@ -137,10 +137,14 @@ def _check_sizes(source: BinaryIO, footer: Any, row: int) -> None:
     groups = [footer.row_group(k) for k in range(footer.num_row_groups)]
     rows = sum(group.num_rows for group in groups)
     if rows != footer.num_rows or min([group.num_rows for group in groups], default=0) < 0:
-        raise ValueError(f"negative or different row counts: footer {footer.num_rows}, row groups {rows}")
+        raise ValueError(
+            f"the footer states {footer.num_rows} rows, and the row groups have {rows} rows in total: the "
+            "numbers must be equal, and no row group may have a negative number of rows"
+        )
     if rows * row > most:
         raise ValueError(
-            f"{rows} rows of {row} bytes: a file of {size} bytes may expand to at most {most} bytes"
+            f"{rows} rows of {row} bytes: the rows of a file of {size} bytes may expand to at most {most} "
+            "bytes"
         )
     expanded = 0
     for group in groups:

@@ -245,8 +245,8 @@ class Reviewer:
     def _search(self, turn: RecordedTurn, budget: Budget, number: int) -> Candidate | None:
         """Compare a turn with all plans; return a candidate, or None if the seat made no decision.
 
-        The first samples are used to choose FINALISTS plans. The remaining samples are split into two halves:
-        the best plan of each half is compared with the played turn in the opposite half.
+        The first samples are used to choose FINALISTS plans. Further samples are split into two halves: the
+        best plan of each half is compared with the played turn in the opposite half.
         """
         if not turn.decisions:
             return None
