@@ -106,7 +106,7 @@ def sandbox(level: str | None) -> Sandbox:
     if level is None:
         return OPEN
     if level not in LEVELS:
-        raise SandboxError(f"sandbox={level!r}: must be {' or '.join(map(repr, LEVELS))}")
+        raise SandboxError(f"sandbox={level!r}: must be None, {' or '.join(map(repr, LEVELS))}")
     limits = _limits()
     bubblewrap = shutil.which("bwrap") or ""
     closed = Sandbox(limits, bubblewrap)
