@@ -1,6 +1,6 @@
 """Review of a game: chances to win over the game, luck of dice and cards, and the turns that cost most.
 
-* A seat's chance is the share of games that the seat wins when fast bots play from the position to the end.
+* A seat's chance is the share of games that the seat wins when bots play from the position to the end.
 * The luck of a battle or card is the value of its outcome minus the mean value of all outcomes. A value
   function, the judge, evaluates the position that follows if the turn ends right after the event.
 * The loss of a turn is the chance after the best plan minus the chance after the turn as it was played. Both
