@@ -104,8 +104,8 @@ def load_bot(spec: str) -> CompiledBot:
     bot = None if spec == HUMAN or starts_code(spec) else load(spec)
     if not isinstance(bot, CompiledBot):
         raise ValueError(
-            f"bot={spec!r} is not a compiled bot: give the name of a compiled bot, the file of a policy or a "
-            f"beam value (.npz), or {TACTICIAN}FILE.npz"
+            f"bot={spec!r} is not a compiled bot: give the name of a compiled bot, a policy or beam value "
+            f"(.npz), or {TACTICIAN}FILE.npz"
         )
     return bot
 

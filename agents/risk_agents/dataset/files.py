@@ -138,8 +138,7 @@ def _check_sizes(source: BinaryIO, footer: Any, row: int) -> None:
     rows = sum(group.num_rows for group in groups)
     if rows != footer.num_rows or min([group.num_rows for group in groups], default=0) < 0:
         raise ValueError(
-            f"the footer states {footer.num_rows} rows, and the row groups have {rows} rows in total: the "
-            "numbers must be equal, and no row group may have a negative number of rows"
+            f"row counts must be equal and not negative: footer {footer.num_rows}, row groups {rows}"
         )
     if rows * row > most:
         raise ValueError(
@@ -186,8 +185,8 @@ def _checked_facts(pa: Any, file_schema: Any) -> dict[str, Any]:
     ):
         raise ValueError(
             f"num_actions={schema.num_actions!r}, seed={shortened(facts['seed'])}, "
-            f"reward={shortened(facts['reward'])}: num_actions must be from 1 to {MOST_ACTIONS}, seed must "
-            f"be a whole number, and reward must be one of {', '.join(REWARDS)}"
+            f"reward={shortened(facts['reward'])}: num_actions must be from 1 to {MOST_ACTIONS}, seed a "
+            f"whole number, and reward one of {', '.join(REWARDS)}"
         )
     width = file_schema.field("observation").type.byte_width
     expected = _parquet_schema(pa, width, -(-schema.num_actions // 8))
