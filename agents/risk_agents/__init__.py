@@ -1,4 +1,4 @@
-"""Agents for risk_env: random, scripted bots, search, trained policies, external programs and people.
+"""Agents for risk_env: scripted bots, search, trained policies, language models, programs and people.
 
 The package also contains commands that use agents, such as `tournament`, `play` and `serve`.
 """

@@ -25,7 +25,7 @@ _SAFE_INTEGER = (1 << 53) - 1  # largest integer that JSON parsers of all langua
 
 
 def is_program(spec: str) -> bool:
-    """Return True if a spec is `cmd:` followed by a command line."""
+    """Return True if a spec begins with `cmd:`, the prefix of programs."""
     return spec.startswith(PREFIX)
 
 

@@ -229,14 +229,17 @@ class Program:
 def python_command(module: str) -> tuple[str, ...]:
     """Return the command that runs the function `serve` of a module in a new process.
 
-    The command has this process's import path, the standard library first, without the working directory.
+    The import path of the new process begins with the standard library. The paths in `_import_path` follow.
     """
     start = f"import sys; sys.path += {_import_path()!r}; from {module} import serve; serve()"
     return sys.executable, "-I", "-X", "utf8", "-c", start
 
 
 def _import_path() -> list[str]:
-    """Return this process's import path with the project's packages, but without the working directory."""
+    """Return this process's import path, with the folders that contain the project's packages.
+
+    The working directory is left out unless it contains these packages.
+    """
     here = os.path.realpath(os.getcwd())
     paths = [os.path.abspath(path) for path in sys.path if path and os.path.realpath(path) != here]
     packages = [str(Path(file).resolve().parents[1]) for file in (risk_env.__file__, supervisor.__file__)]

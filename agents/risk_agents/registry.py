@@ -104,14 +104,14 @@ def load_bot(spec: str) -> CompiledBot:
     bot = None if spec == HUMAN or starts_code(spec) else load(spec)
     if not isinstance(bot, CompiledBot):
         raise ValueError(
-            f"bot={spec!r} is not a compiled bot: give a registered name, a trained file (.npz) or "
-            f"{TACTICIAN}FILE.npz"
+            f"bot={spec!r} is not a compiled bot: give the name of a compiled bot, a policy or beam value "
+            f"(.npz), or {TACTICIAN}FILE.npz"
         )
     return bot
 
 
 def load_opponent(spec: str, named: Collection[str] = ()) -> CompiledBot | Policy | AgentFactory:
-    """Return the player of a spec in a configuration or a checkpoint, compiled or not.
+    """Return the player, compiled or not, of a spec in a configuration or a checkpoint.
 
     `named` are the specs that the user named, which may run code. Raises UnnamedCodeError for any other spec
     of a program, a language model or a Python file.

@@ -106,7 +106,7 @@ def sandbox(level: str | None) -> Sandbox:
     if level is None:
         return OPEN
     if level not in LEVELS:
-        raise SandboxError(f"sandbox={level!r}: must be {' or '.join(map(repr, LEVELS))}")
+        raise SandboxError(f"sandbox={level!r}: must be None, {' or '.join(map(repr, LEVELS))}")
     limits = _limits()
     bubblewrap = shutil.which("bwrap") or ""
     closed = Sandbox(limits, bubblewrap)
@@ -298,8 +298,8 @@ def _compiled_code() -> list[Path]:
 def shown_to(command: Sequence[str]) -> list[str]:
     """Return the paths that a command needs.
 
-    The paths are the installation of the program, or else the program's file or folder (`shown_with`), and
-    the arguments that are existing paths.
+    For a program in a folder `bin`, these are the paths of its installation. For any other program, and for
+    each argument that is an existing path, the path comes from `shown_with`.
     """
     program = shutil.which(command[0]) or command[0]
     shown = list[str]()

@@ -170,7 +170,8 @@ def _play(
 def same_agent(run: BenchmarkRun) -> Iterator[None]:
     """Context manager of a run: check that the agent stays the same, and add the duration to AGENT_FILE.
 
-    Raises ValueError if AGENT_FILE is damaged, or if the agent's file has changed since the first game.
+    Raises ValueError if AGENT_FILE is damaged or belongs to another agent, or if the agent's file has changed
+    since the first game.
     """
     path, start = run.folder / AGENT_FILE, time.monotonic()
     run.folder.mkdir(exist_ok=True)
@@ -198,8 +199,8 @@ def same_agent(run: BenchmarkRun) -> Iterator[None]:
 
 def _changed(run: BenchmarkRun) -> ValueError:
     return ValueError(
-        f"{run.agent.spec} has changed since the first game in {run.folder}: delete the folder, or choose "
-        "another --out"
+        f"{run.folder} contains games of another agent, or {run.agent.spec} has changed since the first "
+        "game: delete the folder, or choose another --out"
     )
 
 

@@ -160,8 +160,11 @@ def _fault(game: RecordedGame, match: TournamentMatch, place: str) -> PlayerFaul
     seat = game.result.forfeit_seat
     if seat < 0 or game.result.seats[seat] != 0:
         raise ResultFileError(
-            f"{place}: seat {seat} forfeits, but an opponent plays there, and opponents never forfeit"
+            f"{place}: forfeit_seat is {seat}, but must be the seat of the measured agent: opponents never "
+            "forfeit"
         )
-    if match.game.is_over or match.game.seat != seat or not game.result.forfeit_kind:
-        raise ResultFileError(f"{place}: seat {seat} forfeits, but does not act in this position")
+    if not game.result.forfeit_kind:
+        raise ResultFileError(f"{place}: seat {seat} forfeits, but forfeit_kind is empty")
+    if match.game.is_over or match.game.seat != seat:
+        raise ResultFileError(f"{place}: seat {seat} forfeits, but does not act after the last action")
     return PlayerFault(seat, "", game.result.forfeit_kind, "")

@@ -124,7 +124,7 @@ def read_decisions(path: str | Path) -> tuple[dict[str, Any], dict[str, Array]]:
             _check_sizes(source, file.metadata, row)
             return facts, _checked_columns(file.read(), facts)
     except (pa.ArrowException, *UNREADABLE) as error:
-        raise ValueError(f"{path}: not a file of `risk-env dataset`: {error}") from error
+        raise ValueError(f"{path} cannot be read as a file of `risk-env dataset`: {error}") from error
 
 
 def _check_sizes(source: BinaryIO, footer: Any, row: int) -> None:
@@ -138,10 +138,13 @@ def _check_sizes(source: BinaryIO, footer: Any, row: int) -> None:
     groups = [footer.row_group(k) for k in range(footer.num_row_groups)]
     rows = sum(group.num_rows for group in groups)
     if rows != footer.num_rows or min([group.num_rows for group in groups], default=0) < 0:
-        raise ValueError(f"negative or different row counts: footer {footer.num_rows}, row groups {rows}")
+        raise ValueError(
+            f"row counts must be equal and not negative: footer {footer.num_rows}, row groups {rows}"
+        )
     if rows * row > most:
         raise ValueError(
-            f"{rows} rows of {row} bytes: a file of {size} bytes may expand to at most {most} bytes"
+            f"{rows} rows of {row} bytes: the rows of a file of {size} bytes may expand to at most {most} "
+            "bytes"
         )
     expanded = 0
     for group in groups:
@@ -183,8 +186,8 @@ def _checked_facts(pa: Any, file_schema: Any) -> dict[str, Any]:
     ):
         raise ValueError(
             f"num_actions={schema.num_actions!r}, seed={shortened(facts['seed'])}, "
-            f"reward={shortened(facts['reward'])}: num_actions must be from 1 to {MOST_ACTIONS}, seed must "
-            f"be a whole number, and reward must be one of {', '.join(REWARDS)}"
+            f"reward={shortened(facts['reward'])}: num_actions must be from 1 to {MOST_ACTIONS}, seed a "
+            f"whole number, and reward one of {', '.join(REWARDS)}"
         )
     width = file_schema.field("observation").type.byte_width
     expected = _parquet_schema(pa, width, -(-schema.num_actions // 8))

@@ -25,7 +25,9 @@ def expanded_sizes(file: BinaryIO, first: int, end: int) -> Iterator[int]:
         header = _Header(file.read(min(MOST_HEADER, end - at)))
         sizes = header.struct()
         if not (_EXPANDED in sizes and _STORED in sizes and min(sizes.values()) >= 0):
-            raise ValueError("a page header lacks the stored or the expanded size, or a size is negative")
+            raise ValueError(
+                "a page header lacks the stored or the expanded size, or contains a negative number"
+            )
         yield sizes[_EXPANDED]
         at += header.at + sizes[_STORED]
     if at != end:

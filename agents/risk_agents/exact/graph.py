@@ -54,7 +54,7 @@ TINY = Rules(
     defender_dice="max",
 )
 MAP = "tiny"
-MOST_TERRITORIES = 7  # more territories would exceed the 63 bits of a key, and MOVES_BITS
+MOST_TERRITORIES = 7  # limit of MOVES_BITS, and of the int32 numbers of positions
 NEEDED = {  # options that keep the set of states finite, and the states free of counters
     "num_players": 2,
     "neutral": False,

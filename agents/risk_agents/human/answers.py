@@ -29,14 +29,18 @@ class Understood(NamedTuple):
 
 
 def argument_of(text: str, decision: Decision) -> str:
-    """Return the text of a legal action without the first word, which names the decision."""
+    """Return the text of a legal action without the word that names the decision.
+
+    The text `done` is returned unchanged.
+    """
     return text.removeprefix(f"{decision.word} ")
 
 
 def understand(answer: str, view: View, listed: Sequence[str]) -> Understood:
-    """Return the legal action that an answer means; raise ValueError if no single action fits.
+    """Return the legal action that an answer means, and the parts of the answer for later decisions.
 
-    `listed` contains the actions that were shown, numbered from 1.
+    `listed` contains the actions that were shown, numbered from 1. Raises ValueError if no single action
+    fits.
     """
     decision = DECISIONS[view.phase]
     words = " ".join(read_arrows(composed(answer)).split())
@@ -121,6 +125,8 @@ def _number(text: str, view: View) -> int:
 
 
 def _from_list(number: int, view: View, listed: Sequence[str]) -> int:
+    if not listed:
+        raise ValueError(f"{number} is not the number of an action, because no list was shown")
     if not 1 <= number <= len(listed):
         raise ValueError(f"{number} is not in the list: choose 1 to {len(listed)}")
     text = listed[number - 1]

@@ -168,7 +168,7 @@ def load_tensors(content: bytes) -> Any:
     """Return the content of a PyTorch file: tensors, containers and simple values.
 
     Raises ValueError, or an error of PyTorch, for any other content. A tensor must not be larger than the
-    file. No container with content may occur twice, so a copy is never larger than the original.
+    file. No container with content may occur twice, because a copy could then be much larger than the file.
     """
     import torch
 

@@ -61,7 +61,10 @@ class Settings:
                 raise ValueError(f"{name}={shortened(getattr(self, name))}: must be from 0 to {MOST:,}")
         if not self.base_url.startswith(("http://", "https://")):
             # the message does not contain the value, which may contain a password
-            raise ValueError("base_url must begin with http:// or https://")
+            raise ValueError(
+                "base_url must begin with http:// or https:// (the environment variable "
+                f"{URL_VARIABLE} takes precedence)"
+            )
         if not (self.key.isascii() and self.key.isprintable() and " " not in self.key):
             raise ValueError(
                 f"the key in {self.key_variable} must be printable ASCII characters without spaces"
@@ -73,7 +76,7 @@ class Settings:
         return os.environ.get(self.key_variable, "").strip()
 
     def without_key(self, words: str) -> str:
-        """Return a string in which all substrings of the key are masked (`masked`)."""
+        """Return a string in which the key is masked (`masked`)."""
         return masked(words, self.key)
 
     def price(self, tokens_in: int, tokens_out: int) -> float:

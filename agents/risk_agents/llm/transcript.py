@@ -11,7 +11,7 @@ from risk_agents.llm.settings import Settings
 from risk_env.whole_file import new_file
 
 SCHEMA = 1
-MOST_LETTERS = 100  # maximum number of characters of the file name
+MOST_LETTERS = 100  # maximum number of characters of the file name before the suffix
 _UNSAFE = re.compile(r"[^\w.-]+")
 _LOGGER = logging.getLogger("risk_env")
 
@@ -19,7 +19,7 @@ _LOGGER = logging.getLogger("risk_env")
 class Transcript:
     """Transcript of one game at one seat; nothing is written unless the settings name a folder.
 
-    If the transcript cannot be written, it ends with a warning, and the game continues.
+    If writing fails, a warning is logged, the transcript ends, and the game continues.
     """
 
     def __init__(self, settings: Settings, name: str) -> None:

@@ -41,7 +41,7 @@ RECORDS = 3
 EXPECTED, HAPPENED = 0, 1  # probabilities of a battle's ends before the event, and after the event
 FALLEN, HELD = 0, 1  # ends in which the territory falls, and ends in which the attack fails
 MOST_LEFT = 255  # battles with a larger army have luck 0
-LEAST_CHANCE = 0.02  # an end with a smaller probability gets the value of the nearest likelier end
+LEAST_CHANCE = 0.02  # minimum probability of the smallest and the largest evaluated end (`likely_ends`)
 MOST_STEPS = 2  # maximum number of steps between the evaluated ends of FALLEN or HELD
 WILD = len(Symbol)  # kind of a wild card, after the symbols
 BATTLE, DIE, CARD = 0, 1, 2  # kinds of events
@@ -235,8 +235,9 @@ def end_blitz(game, source, target, ends):
 def luck_of_ends(board, rules, attackers, defenders, tools):
     """Return the mean value of the ends after the event minus the mean value before the event.
 
-    At most MOST_STEPS + 1 likely ends of FALLEN and of HELD are evaluated; values between them are
-    interpolated. The choice of these ends depends only on the probabilities before the event.
+    At most MOST_STEPS + 1 likely ends of FALLEN and of HELD are evaluated. Values between these ends are
+    interpolated. Any other end gets the value of the nearest evaluated end. The choice of the evaluated ends
+    depends only on the probabilities before the event.
     """
     total = 0.0
     for side in (FALLEN, HELD):

@@ -23,7 +23,8 @@ from risk_env.text_env import TextMatch
 
 OPEN = "open"  # name of an opponent that stands for another client
 MOST_GAMES = 256  # maximum number of games at once
-MOST_OF_CLIENT = 16  # maximum number of games of a client; a further game ends the least recently used game
+# Maximum number of games of a client; a further game ends the client's least recently used game
+MOST_OF_CLIENT = 16
 MOST_DECISIONS = 10_000  # maximum number of decisions of a game; the history then takes about 15 MB
 IDLE = 1800.0  # time without a request after which a new game may replace a game, in seconds
 MOST_ROUNDS = 1000  # maximum number of rounds of a game

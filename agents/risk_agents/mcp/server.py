@@ -158,7 +158,7 @@ def _add_resources(server: MCPServer) -> None:
 
     @server.resource("risk://choices", mime_type="application/json")
     def choices() -> str:
-        """Return the names of all presets, profiles, maps and bots."""
+        """Return the names of all presets, profiles, maps and opponents."""
         return json.dumps(
             {
                 "presets": presets(),

@@ -141,7 +141,7 @@ def _opponents(arguments: argparse.Namespace) -> list[str]:
 
 
 def _specs(arguments: argparse.Namespace) -> Sequence[str]:
-    """Return the specs of the players that the command line or the saved game names."""
+    """Return the specs of a saved game's players, or of the opponents in a new game (default: OPPONENTS)."""
     if arguments.resume is None:
         return _opponents(arguments) or OPPONENTS
     return [labelled(player).spec for player in load_game(arguments.resume).players]

@@ -1,6 +1,6 @@
 """Review of a game: chances to win over the game, luck of dice and cards, and the turns that cost most.
 
-* A seat's chance is the share of games that the seat wins when fast bots play from the position to the end.
+* A seat's chance is the share of games that the seat wins when bots play from the position to the end.
 * The luck of a battle or card is the value of its outcome minus the mean value of all outcomes. A value
   function, the judge, evaluates the position that follows if the turn ends right after the event.
 * The loss of a turn is the chance after the best plan minus the chance after the turn as it was played. Both
@@ -47,7 +47,7 @@ LANES = 512
 PASSIVE = "breaker"  # plan that plays the rest of a turn after the last attack
 WORST = 3  # maximum number of reported turns of a seat
 LEAST_LOSS = 0.06  # minimum loss of a reported turn, in win probability
-LEAST_GAMES = 16  # minimum of `Budget.chances`, and of `Budget.samples`, in long games
+LEAST_GAMES = 16  # in long games, `Budget.chances` and `Budget.samples` are not reduced below this number
 FINALISTS = 4  # number of plans that are compared in all samples
 SURE = 3.0  # minimum loss of a reported turn, in standard errors
 HOPEFUL = 0.03  # minimum estimated loss of a turn that is checked by rollouts, in win probability
@@ -245,8 +245,8 @@ class Reviewer:
     def _search(self, turn: RecordedTurn, budget: Budget, number: int) -> Candidate | None:
         """Compare a turn with all plans; return a candidate, or None if the seat made no decision.
 
-        The first samples are used to choose FINALISTS plans. The remaining samples are split into two halves:
-        the best plan of each half is compared with the played turn in the opposite half.
+        The first samples are used to choose FINALISTS plans. Further samples are split into two halves: the
+        best plan of each half is compared with the played turn in the opposite half.
         """
         if not turn.decisions:
             return None

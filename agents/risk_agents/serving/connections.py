@@ -279,7 +279,7 @@ def _open_files() -> int:
 
 
 def _bound_logs() -> None:
-    """Install the log filter in the handlers of the root logger and of uvicorn, and in the last resort."""
+    """Install the log filter in the handlers of the root logger and uvicorn, and in `logging.lastResort`."""
     few = FewRecords()
     handlers = [handler for name in ("", "uvicorn") for handler in logging.getLogger(name or None).handlers]
     for handler in (*handlers, logging.lastResort):
