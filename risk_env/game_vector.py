@@ -473,16 +473,18 @@ def restore(name: str, array: Array, values: Any) -> None:
     array[...] = values
 
 
-def check_memory(name: str, count: int, bytes_each: int) -> None:
+def check_memory(name: str, count: int, bytes_each: int, advises: bool = True) -> None:
     """Raise ValueError if `count` elements need more memory than this machine has.
 
-    `name` is the name of the argument that gives `count`.
+    `name` is the name of the argument that gives `count`. If `advises` is True, the message states the
+    highest possible count.
     """
     needed, present = int(count) * bytes_each, _memory()
     if needed > present:
+        advice = f": use at most {name}={present // bytes_each}" * advises
         raise ValueError(
-            f"{name}={count} needs about {needed / 2**30:,.1f} GiB of memory, but "
-            f"this machine has {present / 2**30:,.1f} GiB: use at most {name}={present // bytes_each}"
+            f"{name}={count} needs about {needed / 2**30:,.1f} GiB of memory, but this machine has "
+            f"{present / 2**30:,.1f} GiB{advice}"
         )
 
 

@@ -178,7 +178,7 @@ class OnnxPolicy(Policy):
         """Return the model's action in each lane; one run computes at most MOST_ROWS actions."""
         starts = range(0, len(masks), MOST_ROWS)
         parts = [self._act(observations[k : k + MOST_ROWS], masks[k : k + MOST_ROWS]) for k in starts]
-        return np.concatenate(parts) if len(parts) != 1 else parts[0]
+        return parts[0] if len(parts) == 1 else np.concatenate([np.zeros(0, np.int64), *parts])
 
     def _act(self, observations: Array, masks: Array) -> Array:
         inputs = {OBSERVATION: observations} | ({MASK: masks} if MASK in self._sizes else {})

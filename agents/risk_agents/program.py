@@ -165,7 +165,7 @@ class Program:
             raise self._ended()
         self._unread += more
         if len(self._unread) > LONGEST_LINE:
-            raise self.fault("garbage", f"sends a line of more than {LONGEST_LINE} bytes")
+            raise self.fault("garbage", f"sends more than {LONGEST_LINE} bytes at once")
 
     def _keep_errors(self) -> bool:
         """Read standard error without waiting, and keep its last bytes; return False at its end."""

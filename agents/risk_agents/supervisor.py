@@ -51,7 +51,8 @@ def main(lifeline: int, limits: Mapping[str, Any], command: Sequence[str]) -> in
         child = subprocess.Popen(command, start_new_session=True, preexec_fn=lambda: _prepare(limits, group))
     except (OSError, ValueError, subprocess.SubprocessError) as error:
         _remove_group(group)
-        return _refuse(NOT_STARTED if isinstance(error, FileNotFoundError) else SETUP_FAILED, error)
+        is_missing = isinstance(error, FileNotFoundError) and error.filename == command[0]
+        return _refuse(NOT_STARTED if is_missing else SETUP_FAILED, error)
     _let_go_of_the_streams()
     watcher = _Watcher(lifeline, child.pid)
     watcher.start()

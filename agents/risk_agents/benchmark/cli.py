@@ -98,7 +98,7 @@ def _parser() -> argparse.ArgumentParser:
         nargs="?",
         const=LEVELS[0],
         choices=LEVELS,
-        help="limit the network, memory and files of agents that are programs or Python files (default: no "
+        help="limit the network, memory and files of programs and of agents in Python (default: no "
         "limits). yes: as far as this machine allows; strict: fail unless bubblewrap works",
     )
     add("--quiet", action="store_true", help="do not show a progress bar")

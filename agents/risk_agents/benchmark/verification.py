@@ -119,7 +119,8 @@ def check_game(game: RecordedGame, plays_agent: bool) -> None:
         label = saved.players[seat]
         raise ResultFileError(f"{place}: {label} at seat {seat} does not choose the actions in the file")
     if plays_agent and game.result.ending == FORFEIT:
-        label = saved.players[game.result.forfeit_seat]
+        seat = game.result.forfeit_seat
+        label = saved.players[seat] if seat >= 0 else "an agent"
         raise ResultFileError(f"{place}: {label} forfeits in the file, but not in the repeated game")
     fault = _fault(game, match, place)
     if fault is None and not match.game.is_over:

@@ -143,8 +143,10 @@ def _opponents(arguments: argparse.Namespace) -> list[str]:
 def _specs(arguments: argparse.Namespace) -> Sequence[str]:
     """Return the specs of a saved game's players, or of the opponents in a new game (default: OPPONENTS)."""
     if arguments.resume is None:
-        return _opponents(arguments) or OPPONENTS
-    return [labelled(player).spec for player in load_game(arguments.resume).players]
+        players: Sequence[str] = _opponents(arguments) or OPPONENTS
+    else:
+        players = load_game(arguments.resume).players
+    return [labelled(player).spec for player in players]
 
 
 def _begun(arguments: argparse.Namespace, terminal: Terminal) -> TerminalTable:
