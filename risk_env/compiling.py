@@ -29,12 +29,12 @@ from risk_env.players import as_agent
 def compile_games(rules: Rules | None = None, board: Board | str = "classic") -> None:
     """Compile the code of a single game. All rules, and all maps of a size class, share this code."""
     game = Game(rules or Rules.preset("classic", setup="random"), board, seed=0)
-    Game.from_text(game.to_text(), ask_forced=True)
+    Game.from_text(game.to_text(), game.board, ask_forced=True)
     game.step(int(game.legal_actions()[0]))
     game.placements()
     game.observe(game.seat)
     game.determinize(game.seat, seed=0)
-    Game.from_bytes(game.to_bytes())
+    Game.from_bytes(game.to_bytes(), game.board)
     str(game.last_battle)  # writes the log
     seen, T = game.records.copy(), game.tables
     entry.play_blitz(seen, 0, T.board, T.rules, *new_rolls())  # plays nothing, because there is no blitz

@@ -638,7 +638,7 @@ class Game:
         return positions.to_text(self.record, self.rules, self.board)
 
     @classmethod
-    def from_text(cls, text: str, ask_forced: bool = False, board: Board | None = None) -> Game:
+    def from_text(cls, text: str, board: Board | None = None, ask_forced: bool = False) -> Game:
         """Return the game from a text that `to_text` returned, or that was written by hand.
 
         `board` is the map of the game, and is needed unless the game is on a shipped map or a small random

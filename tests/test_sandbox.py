@@ -129,17 +129,55 @@ signal.pause()
 
 
 def test_memory_is_bounded_in_all(strict: sandboxes.Sandbox) -> None:
-    if supervisor.GROUP not in strict.limits:
+    groups, name = group_with(strict, *supervisor.MEMORY_FILES)
+    if not name:
         assert "NOT enforced: a total limit" in strict.says
         pytest.skip("no control group can be made here")
-    limits = {**strict.limits, supervisor.GROUP_MEMORY: 200 << 20}
+    limited = {**strict.limits[supervisor.GROUPS], groups: {name: 200 << 20}}
+    limits = {**strict.limits, supervisor.GROUPS: limited}
     code = LARGEST_FIRST
     with pytest.raises(ProgramFault, match="ended with status 137") as fault:
         program = program_of(code, strict._replace(limits=limits))
         program.request({}, 60)
         program.request({}, 60)
     assert fault.value.kind == "died"
-    assert list(Path(strict.limits[supervisor.GROUP]).glob(f"risk_env-{program._process.pid}")) == []
+    assert list(Path(groups).glob(f"risk_env-{program._process.pid}")) == []
+
+
+def group_with(sandbox: sandboxes.Sandbox, *files: str) -> tuple[str, str]:
+    """Return the parent folder of the control groups that have one of these files, and the file's name."""
+    groups = sandbox.limits[supervisor.GROUPS]
+    return next(((at, name) for at, values in groups.items() for name in values if name in files), ("", ""))
+
+
+FORKS = """
+count = 0
+try:
+    while count < 2000:
+        if not os.fork():
+            signal.pause()
+        count += 1
+except OSError:
+    pass
+print(json.dumps({"count": count}), flush=True)
+signal.pause()
+"""
+
+
+def test_an_agent_that_forks_without_end_leaves_the_processes_of_others(strict: sandboxes.Sandbox) -> None:
+    """Each agent has a limit of its own, where control groups can be made."""
+    folder, _ = group_with(strict, supervisor.TASKS_FILE)
+    if not folder:
+        assert "all agents share this limit" in strict.says
+        pytest.skip("no control group can be made here")
+    programs = [program_of(FORKS, strict) for _ in range(2)]
+    try:
+        counts = [program.request({}, 60)["count"] for program in programs]
+    finally:
+        for program in programs:
+            program.kill()
+    assert "RLIMIT_NPROC" not in strict.limits
+    assert all(200 < count < sandboxes.MORE_PROCESSES for count in counts)
 
 
 BOT = """

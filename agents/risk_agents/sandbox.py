@@ -38,7 +38,8 @@ TEMPORARY = 256 << 20  # maximum size of the folder of temporary files in bubble
 SHARED = 64 << 20  # maximum size of the shared memory in bubblewrap, in bytes
 FILE_SIZE = 64 << 20  # maximum size of a file that a process writes, in bytes
 OPEN_FILES = 512  # maximum number of open files
-MORE_PROCESSES = 256  # maximum number of processes and threads that the user can add in the sandbox
+# maximum number of processes and threads of an agent or, without control groups, that all agents can add
+MORE_PROCESSES = 256
 NOBODY = 65534  # user that runs the agents in bubblewrap if root runs the tournament
 # Prefixes of the environment variables that a process in a sandbox gets; keys and tokens have other names
 _ENVIRONMENT = ("PATH", "LANG", "LC_", "TZ", "PYTHON", "RISK_ENV_", "NUMBA_", "OMP_", "OPENBLAS_")
@@ -160,20 +161,28 @@ def _limits() -> dict[str, Any]:
     limits: dict[str, Any] = {"RLIMIT_FSIZE": FILE_SIZE, "RLIMIT_NOFILE": OPEN_FILES, "RLIMIT_CORE": 0}
     if sys.platform == "linux":  # macOS refuses memory limits below the address space that a process reserves
         limits["RLIMIT_DATA"] = MEMORY
-        # Linux does not count the processes of root
-        limits["RLIMIT_NPROC"] = _tasks_of(NOBODY if _is_root() else os.getuid()) + MORE_PROCESSES
-        if group := supervisor.memory_group(MEMORY):
-            limits |= {supervisor.GROUP: group, supervisor.GROUP_MEMORY: MEMORY}
+        limits[supervisor.GROUPS] = supervisor.control_groups(MEMORY, MORE_PROCESSES)
+        if not _limits_total(limits, supervisor.TASKS_FILE):
+            # Linux counts the processes of a user, except root, so all agents share this limit
+            limits["RLIMIT_NPROC"] = _tasks_of(NOBODY if _is_root() else os.getuid()) + MORE_PROCESSES
     return limits
+
+
+def _limits_total(limits: dict[str, Any], *files: str) -> bool:
+    """Return True if a control group limits all processes of an agent together with one of these files."""
+    return any(name in values for values in limits.get(supervisor.GROUPS, {}).values() for name in files)
 
 
 def _limits_in_words(limits: dict[str, Any]) -> str:
     """Describe the limits in words."""
-    has_group = supervisor.GROUP in limits
+    has_group = _limits_total(limits, *supervisor.MEMORY_FILES)
     extent = "per process and in total" if has_group else "per process (NOT enforced: a total limit)"
     memory = f"{MEMORY >> 30} GiB of memory {extent}" if "RLIMIT_DATA" in limits else "NO memory limit"
     words = f"{memory}, {FILE_SIZE >> 20} MiB per file, {OPEN_FILES} open files"
-    return f"{words}, {MORE_PROCESSES} additional processes" if "RLIMIT_NPROC" in limits else words
+    if _limits_total(limits, supervisor.TASKS_FILE):
+        return f"{words}, {MORE_PROCESSES} processes"
+    shared = f"{MORE_PROCESSES} additional processes (all agents share this limit)"
+    return f"{words}, {shared}" if "RLIMIT_NPROC" in limits else words
 
 
 def _is_root() -> bool:

@@ -4,8 +4,8 @@
 
 LIFELINE is a file descriptor: the read end of a pipe. The caller is the process that starts this script and
 keeps the other end of the pipe open. The pipe closes when the caller closes it or dies, even by SIGKILL.
-LIMITS is a JSON object. Its keys are `RLIMIT_*` limits, `network` (false: no network), `group` (parent folder
-of the control group) and `group memory` (bytes).
+LIMITS is a JSON object. Its keys are `RLIMIT_*` limits, `network` (false: no network) and `groups` (limits of
+control groups, by file name, for each parent folder of a control group).
 
 The exit status is NOT_STARTED if the command is not found, and ENDED if the lifeline was closed. The exit
 status is SETUP_FAILED if the limits cannot be set, or if the command cannot be started for another reason.
@@ -28,7 +28,9 @@ from pathlib import Path
 from typing import Any
 
 NETWORK = "network"  # key of LIMITS; if the value is false, the command gets an empty network namespace
-GROUP, GROUP_MEMORY = "group", "group memory"  # keys of LIMITS: parent folder of the control group; bytes
+GROUPS = "groups"  # key of LIMITS: the value of `control_groups`
+MEMORY_FILES = ("memory.limit_in_bytes", "memory.max")  # in control groups of versions 1 and 2
+TASKS_FILE = "pids.max"
 SETUP_FAILED = 125
 NOT_STARTED = 127  # exit status if the command is not found, as in shells
 ENDED = 126  # exit status if the lifeline was closed
@@ -42,15 +44,15 @@ _CLONE_NEWUSER, _CLONE_NEWNET = 0x10000000, 0x40000000
 def main(lifeline: int, limits: Mapping[str, Any], command: Sequence[str]) -> int:
     """Run the command with limits, and return the exit status."""
     _set_process_option(_PR_SET_CHILD_SUBREAPER, 1)
-    group = None
+    groups = list[Path]()
     try:
-        if GROUP in limits:
-            group = _make_group(Path(limits[GROUP]), limits[GROUP_MEMORY])
+        for folder, values in limits.get(GROUPS, {}).items():
+            groups.append(_make_group(Path(folder), values))
         if not limits.get(NETWORK, True):
             _leave_the_network()
-        child = subprocess.Popen(command, start_new_session=True, preexec_fn=lambda: _prepare(limits, group))
+        child = subprocess.Popen(command, start_new_session=True, preexec_fn=lambda: _prepare(limits, groups))
     except (OSError, ValueError, subprocess.SubprocessError) as error:
-        _remove_group(group)
+        _remove_groups(groups)
         is_missing = isinstance(error, FileNotFoundError) and error.filename == command[0]
         return _refuse(NOT_STARTED if is_missing else SETUP_FAILED, error)
     _let_go_of_the_streams()
@@ -58,7 +60,7 @@ def main(lifeline: int, limits: Mapping[str, Any], command: Sequence[str]) -> in
     watcher.start()
     status = _wait_for(child.pid)
     _end_all(child.pid)
-    _remove_group(group)
+    _remove_groups(groups)
     return ENDED if watcher.has_ended_it else status
 
 
@@ -67,10 +69,10 @@ def _refuse(status: int, error: Exception) -> int:
     return status
 
 
-def _prepare(limits: Mapping[str, Any], group: Path | None) -> None:
+def _prepare(limits: Mapping[str, Any], groups: Sequence[Path]) -> None:
     """Set the limits, and make the process end with the supervisor; called between fork and exec."""
     end_with_parent()
-    if group:
+    for group in groups:
         _enter(group, os.getpid())
     for name, value in limits.items():
         if name.startswith("RLIMIT_"):
@@ -94,34 +96,49 @@ def _leave_the_network() -> None:
 # ----------------------------------------------------------------------------------- control groups
 
 
-def memory_group(memory: int) -> str:
-    """Return a folder in which control groups with a memory limit can be created, or "" if there is none."""
-    for folder in _group_folders():
-        group = None
-        for left in folder.glob("risk_env-*"):  # left by a supervisor that was killed
-            if not Path("/proc", left.name.rpartition("-")[2]).exists():
-                with suppress(OSError):
-                    left.rmdir()
+def control_groups(memory: int, tasks: int) -> dict[str, dict[str, int]]:
+    """Return limits of control groups, by file name, for each folder in which such groups can be created.
+
+    The limits are `memory` in bytes, and `tasks`: processes and threads. A limit that this machine does not
+    support is missing.
+    """
+    found = dict[str, dict[str, int]]()
+    for controller, limit in (("memory", memory), ("pids", tasks)):
+        for folder in _group_folders(controller):
+            values = _limit_in(folder, controller, limit)
+            if values:
+                found.setdefault(str(folder), {}).update(values)
+                break
+    return found
+
+
+def _limit_in(folder: Path, controller: str, limit: int) -> dict[str, int]:
+    """Return the limit of a control group in this folder, by file name, or {} if no such group works."""
+    for left in folder.glob("risk_env-*"):  # left by a supervisor that was killed
+        if not Path("/proc", left.name.rpartition("-")[2]).exists():
+            with suppress(OSError):
+                left.rmdir()
+    for name in MEMORY_FILES if controller == "memory" else (TASKS_FILE,):
+        groups = list[Path]()
         try:
-            group = _make_group(folder, memory)
+            groups.append(_make_group(folder, {name: limit}))
             with subprocess.Popen(
                 [sys.executable, "-I", "-S", "-c", "input()"], stdin=subprocess.PIPE
             ) as process:
-                _enter(group, process.pid)
+                _enter(groups[0], process.pid)
                 process.communicate(b"\n")
+            return {name: limit}
         except OSError:
             continue
-        else:
-            return str(folder)
         finally:
-            _remove_group(group)
-    return ""
+            _remove_groups(groups)
+    return {}
 
 
 def _group_folders(
-    groups: Path = Path("/proc/self/cgroup"), root: Path = Path("/sys/fs/cgroup")
+    controller: str, groups: Path = Path("/proc/self/cgroup"), root: Path = Path("/sys/fs/cgroup")
 ) -> Iterator[Path]:
-    """Yield folders in which it may be possible to create control groups with a memory limit.
+    """Yield folders in which it may be possible to create control groups with a controller.
 
     The control groups may have version 1 or 2.
     """
@@ -129,27 +146,30 @@ def _group_folders(
         for line in groups.read_text().splitlines():
             number, controllers, path = line.split(":", 2)
             own = root / path.lstrip("/")
-            if "memory" in controllers.split(","):
-                yield root / "memory" / path.lstrip("/")
+            if controller in controllers.split(","):
+                yield root / controller / path.lstrip("/")
             elif number == "0":
-                yield from (folder for folder in dict.fromkeys((own, own.parent)) if _gives_memory(folder))
+                folders = dict.fromkeys((own, own.parent))
+                yield from (folder for folder in folders if _has(controller, folder))
 
 
-def _gives_memory(folder: Path) -> bool:
-    """Return True if control groups in a folder of version 2 can have a memory limit."""
+def _has(controller: str, folder: Path) -> bool:
+    """Return True if control groups in a folder of version 2 have this controller."""
     try:
-        return "memory" in (folder / "cgroup.subtree_control").read_text().split()
+        return controller in (folder / "cgroup.subtree_control").read_text().split()
     except OSError:
         return False
 
 
-def _make_group(folder: Path, memory: int) -> Path:
-    """Create a control group with a memory limit in bytes; raise OSError if the system does not allow it."""
+def _make_group(folder: Path, values: Mapping[str, int]) -> Path:
+    """Create a control group, and write its limits; raise OSError if the system does not allow it."""
     group = folder / f"risk_env-{os.getpid()}"
     group.mkdir()
     try:
-        is_first = (group / "memory.limit_in_bytes").exists()
-        (group / ("memory.limit_in_bytes" if is_first else "memory.max")).write_text(str(memory))
+        for name, value in values.items():
+            if not (group / name).exists():
+                raise FileNotFoundError(f"{group / name} does not exist")
+            (group / name).write_text(str(value))
     except OSError:
         group.rmdir()
         raise
@@ -161,14 +181,15 @@ def _enter(group: Path, process: int) -> None:
     (group / "cgroup.procs").write_text(str(process))
 
 
-def _remove_group(group: Path | None) -> None:
-    """Remove a control group when its processes have ended; give up after _PATIENCE."""
+def _remove_groups(groups: Sequence[Path]) -> None:
+    """Remove control groups when their processes have ended; give up after _PATIENCE."""
     until = time.monotonic() + _PATIENCE
-    while group and group.is_dir() and time.monotonic() < until:
-        try:
-            group.rmdir()
-        except OSError:
-            time.sleep(0.01)
+    for group in groups:
+        while group.is_dir() and time.monotonic() < until:
+            try:
+                group.rmdir()
+            except OSError:
+                time.sleep(0.01)
 
 
 # ---------------------------------------------------------------------------------- end of processes
