@@ -271,7 +271,7 @@ def lanes_of(table: Table, records: Array) -> GameVector:
 def measured(table: Table, agents: Sequence[str], arguments: argparse.Namespace) -> Iterator[Row]:
     """Yield the regret of every evaluation and every agent at the positions of a `Table`."""
     data = read(arguments.data, table)
-    yield from result_rows(table, data, "any plan", "", data.chances.mean(axis=1))
+    yield from result_rows(table, data, "mean of ten bots", "", data.chances.mean(axis=1))
     for name, judge in judges(table, _names(arguments.values)):
         chosen = estimates(table, data, judge).argmax(axis=1)
         yield from result_rows(table, data, name, "evaluation", data.chances[np.arange(len(chosen)), chosen])

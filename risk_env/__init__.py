@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from risk_env.board.maps import Board, MapError, load_map, map_names
     from risk_env.board.rules import Rules, presets
     from risk_env.bots import CompiledBot
+    from risk_env.core.odds import BattleOdds, battle_odds, win_probability
     from risk_env.core.types import Phase
     from risk_env.events import Event
     from risk_env.game import Game, SavedGameError
@@ -33,6 +34,7 @@ __version__ = "1.0.0"  # the version is defined only here (docs/stability.md)
 _HOMES = {
     "ActionSpace": "board.action_space",
     "Agent": "agent",
+    "BattleOdds": "core.odds",
     "Board": "board.maps",
     "CompiledBot": "bots",
     "Event": "events",
@@ -51,15 +53,18 @@ _HOMES = {
     "SavedGame": "saved_game",
     "SavedGameError": "game",
     "View": "agent",
+    "battle_odds": "core.odds",
     "features": "network_features",
     "import_map": "board.importing.reader",
     "load_map": "board.maps",
     "map_names": "board.maps",
     "presets": "board.rules",
+    "win_probability": "core.odds",
 }
 __all__ = [
     "ActionSpace",
     "Agent",
+    "BattleOdds",
     "Board",
     "CompiledBot",
     "Event",
@@ -78,12 +83,14 @@ __all__ = [
     "SavedGame",
     "SavedGameError",
     "View",
+    "battle_odds",
     "features",
     "import_map",
     "load_map",
     "map_names",
     "presets",
     "warmup",
+    "win_probability",
 ]
 
 register()  # registers "risk_env/Risk-v0" with Gymnasium and "risk_env/risk_v0" with PettingZoo

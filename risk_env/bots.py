@@ -118,7 +118,10 @@ def find(name: str) -> Any:
         allowed = ", ".join(each for each in names() if each.startswith(base + VARIANT)) or "none"
         raise ValueError(f"agent={shortened(name)} is unknown; variants of {base}: {allowed}")
     registered = ", ".join(names()) or "none"
-    raise ValueError(f"agent={shortened(name)} is unknown{suggestion(name, known)}; registered: {registered}")
+    hint = suggestion(name, known)
+    if isinstance(name, str) and name.endswith(".py"):
+        hint = f": add the name of a class, as in {name}:MyBot"
+    raise ValueError(f"agent={shortened(name)} is unknown{hint}; registered: {registered}")
 
 
 def about(name: str) -> str:

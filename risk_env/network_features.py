@@ -24,7 +24,7 @@ from risk_env.core.observe import (
     num_globals,
 )
 from risk_env.game import Game
-from risk_env.observations import counted_globals, observation_size, split_view
+from risk_env.observations import check_flat, counted_globals, observation_size, split_view
 
 COUNT_SCALE = 16.0  # divisor of a count's code in the linear feature of the count
 NEIGHBOUR_SCALE = 0.25  # factor of the sum over the neighbours' features
@@ -114,6 +114,7 @@ def checked_codes(observations: Any, columns: int, is_batch: bool = False) -> np
     With `is_batch`, the shape must be (k, D). Raises ValueError for another shape or dtype, or for a negative
     code.
     """
+    check_flat(observations, columns)
     codes = np.asarray(observations)
     has_shape = codes.shape[-1:] == (columns,) and (codes.ndim == 2 or not is_batch)
     if codes.dtype != np.int8 or not has_shape or codes.min(initial=0) < 0:

@@ -57,10 +57,26 @@ def as_floats(codes: npt.NDArray[Any], board: Board, observation: str = FLAT) ->
     With `observation="flat"`, the result is an array (k, D). With "structured", the result is a dict of
     "territories" (k, T, F) and "globals" (k, G).
     """
-    values = np.multiply(codes, observation_scales(board), dtype=np.float32)
+    scales = observation_scales(board)
+    check_flat(codes, len(scales))
+    if np.shape(codes)[-1:] != scales.shape:
+        raise ValueError(
+            f"observations have shape {np.shape(codes)}: must be (..., {len(scales)}) on this map"
+        )
+    values = np.multiply(codes, scales, dtype=np.float32)
     if observation == FLAT:
         return values
     return {name: np.ascontiguousarray(part) for name, part in split_view(values, board).items()}
+
+
+def check_flat(codes: Any, columns: int) -> None:
+    """Raise ValueError if observations are a dict instead of an array (..., D). D is `columns`."""
+    if isinstance(codes, dict):
+        keys = ", ".join(map(repr, codes))
+        raise ValueError(
+            f"observations have the keys {keys}: must be one array (..., {columns}), as with "
+            "observation='flat'"
+        )
 
 
 def as_codes(observations: Any, board: Board) -> npt.NDArray[np.int8]:

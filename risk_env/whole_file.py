@@ -23,9 +23,11 @@ def whole_file(path: Path) -> Iterator[Path]:
         yield fresh
         _sync(fresh)
         os.replace(fresh, path)
-    except BaseException:
+    except BaseException as error:
         with suppress(OSError):
             fresh.unlink(missing_ok=True)  # free the disk space
+        if isinstance(error, OSError) and error.filename == str(fresh):
+            error.filename = str(path)  # the name that the user knows
         raise
     if os.name == "posix":
         _sync(path.parent)

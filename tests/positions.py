@@ -51,7 +51,7 @@ def position(
     head = ["risk_env game 1", *(f"{key}: {value}" for key, value in told.items()), "[territories]"]
     names = ["0", "1", "neutral"] if "two_player" in rules else list("012345")
     held = [f"{place}: {names[army]}, {troops}" for place, (army, troops) in _held(armies, board).items()]
-    return Game.from_text("\n".join([*head, *held]), ask_forced, board=board)
+    return Game.from_text("\n".join([*head, *held]), board, ask_forced)
 
 
 def _held(armies: Iterable[str], board: Board) -> dict[str, tuple[int, int]]:

@@ -10,6 +10,7 @@ from risk_agents.learned.features import encode, feature_spec
 from risk_agents.learned.layout import Layout
 from risk_env import ActionSpace, Game, GameBatch, Rules, load_map, map_names
 from risk_env.network_features import COUNT_SCALE, feature_names, static_features
+from risk_env.observations import as_floats
 from tests.pages import code_of, page, run_code
 
 
@@ -88,3 +89,18 @@ def test_wrong_observations_are_named(codes: Any, fault: str) -> None:
 def test_the_page_runs() -> None:
     names = run_code(code_of(page("features")))
     assert names["pairs"].shape[:2] == names["attack_mask"].shape
+
+
+def test_structured_and_foreign_observations_are_refused_with_the_reason() -> None:
+    batch = GameBatch("classic", "tiny", num_games=2, observation="structured")
+    seen, _, _ = batch.reset()
+    for call in (
+        lambda: as_floats(seen, batch.board),
+        lambda: risk_env.features(seen, batch.rules, batch.board),
+    ):
+        with pytest.raises(
+            ValueError, match=r"keys 'territories', 'globals': must be one array \(..., 248\)"
+        ):
+            call()
+    with pytest.raises(ValueError, match=r"shape \(2, 248\): must be \(..., 832\) on this map"):
+        as_floats(np.zeros((2, 248), np.int8), load_map("classic"))

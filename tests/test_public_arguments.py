@@ -375,9 +375,7 @@ def test_a_stop_at_no_seat_is_an_error(name: str, seat: int) -> None:
     arena.play_on([2])
 
 
-@pytest.mark.parametrize(
-    "change", [{"lanes": 0}, {"deals": [-1, 0]}, {"deals": [0]}, {"deals": [10**15, 1]}, {"games": 0}]
-)
+@pytest.mark.parametrize("change", [{"lanes": 0}, {"deals": [-1, 0]}, {"deals": [0]}, {"games": 0}])
 def test_whole_games_check_their_arguments(change: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match=next(iter(change))):
         play(**{"rules": RULES, "board": BOARD, "players": ["random"] * 3, "games": 2, **change})

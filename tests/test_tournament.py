@@ -49,6 +49,7 @@ from risk_agents.tournament.runner import play_compiled, play_single
 from risk_agents.tournament.running import conduct
 from risk_agents.tournament.schedule import Cutter, duel_pairings, pairings
 from risk_agents.tournament.summary import Estimate, summarise
+from risk_env.board import maps
 from risk_env.board.rules import Rules
 from risk_env.cli import main as command
 from risk_env.game import Game, SavedGameError
@@ -852,6 +853,21 @@ def test_the_command_plays_tells_and_writes(tmp_path: Path, capsys: pytest.Captu
     assert "chance: starter" in told and "1 game replayed" in told
     with pytest.raises(ValueError, match="no game 99"):
         replay([str(names["jsonl"]), "--game", "99"])
+
+
+def test_a_tournament_on_a_map_from_a_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    tiny = Path(maps.__file__).parent / "map_files" / "tiny.toml"
+    (tmp_path / "isles.toml").write_text(tiny.read_text())
+    file, games = tmp_path / "t.sqlite", tmp_path / "t.jsonl"
+    options = ["--players", "2", "--games", "2", "--map", str(tmp_path / "isles.toml"), "--max-rounds", "3"]
+    options += ["--agents", "grower,random", "--out", str(file), "--save", str(games)]
+    assert command(["tournament", *options]) == 0
+    assert command(["tournament", "--resume", str(file), "--games", "4"]) == 0
+    capsys.readouterr()
+    assert command(["replay", str(games)]) == 0
+    assert "2 games replayed without differences" in capsys.readouterr().out
+    assert command(["replay", str(file)]) == 2
+    assert "without actions: give the file of `tournament --save`" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

@@ -29,6 +29,7 @@ from risk_env.board.rules import Rules
 from risk_env.bots import CompiledBot
 from risk_env.game import Game
 from risk_env.match import Match
+from risk_env.messages import suggestion
 from risk_env.players import AgentFactory, Named, Policy, as_agent, close_made, find_player
 
 PROGRAM = "cmd:"
@@ -149,7 +150,8 @@ def _in_file(spec: str) -> Any:
     path, _, name = spec.rpartition(":")
     module = _module_of(Path(path))
     if not hasattr(module, name):
-        raise ValueError(f"agent={spec!r}: {path} does not define {name!r}")
+        hint = suggestion(name, [known for known in vars(module) if not known.startswith("_")])
+        raise ValueError(f"agent={spec!r}: {path} does not define {name!r}{hint}")
     return getattr(module, name)
 
 

@@ -86,7 +86,10 @@ class Schema:
 
     def differences(self, game: Self) -> str:
         """Describe all differences between these games and the games of schema `game`; return "" if none."""
-        return differences(_facts(self), _facts(game))
+        trained, now = _facts(self), _facts(game)
+        if trained["map"] != now["map"] and self.map_source != game.map_source:
+            trained["map"], now["map"] = self.map_source, game.map_source
+        return differences(trained, now)
 
 
 def _facts(schema: Schema) -> dict[str, Any]:

@@ -20,7 +20,7 @@ from risk_agents.agent_list import NamedAgent, agent_list, labelled, split_agent
 from risk_agents.llm.agent import is_model
 from risk_agents.program import brief
 from risk_agents.progress import games_bar
-from risk_agents.registry import SPECS, check_programs
+from risk_agents.registry import SPECS, check_programs, starts_code
 from risk_agents.rules_arguments import (
     MAP,
     NAMES,
@@ -375,7 +375,9 @@ def _play(store: Store, games: int, arguments: argparse.Namespace, console: Cons
                 jobs = local_processes(workers) or 1
                 conduct(store, games, jobs, executor, progress=tell, enough=verdict, limit=limit)
         except KeyboardInterrupt:
-            _say(console, f"stopped; to continue: risk-env tournament --resume {store.path}")
+            allowed = ["--allow-programs"] * any(starts_code(each.spec) for each in store.config.entrants)
+            again = ["risk-env", "tournament", "--resume", str(store.path), *allowed]
+            _say(console, f"stopped; to continue: {shlex.join(again)}")
             raise
 
 
