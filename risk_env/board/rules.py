@@ -405,8 +405,8 @@ def _known(options: Mapping[str, Any], beside: tuple[str, ...] = ()) -> dict[str
     """Return the options as a dict. Raises ValueError for an option in neither RULES 13 nor `beside`."""
     for option in options:
         if option not in OPTIONS and option not in beside:
-            hint = suggestion(option, (*OPTIONS, *beside))
-            raise ValueError(f"option {shortened(option)} is unknown{hint}; allowed: {', '.join(OPTIONS)}")
+            hint, allowed = suggestion(option, (*OPTIONS, *beside)), ", ".join((*beside, *OPTIONS))
+            raise ValueError(f"option {shortened(option)} is unknown{hint}; allowed: {allowed}")
     return dict(options)
 
 

@@ -98,6 +98,8 @@ def main(argv: Sequence[str]) -> None:
     store = _resumed(arguments) if arguments.resume is not None else _begun(arguments)
     with closing(store):
         _say(console, f"{store.path}: {', '.join(store.config.labels)}", *config_lines(store.config))
+        if len(store.config.labels) == 1:
+            _say(console, "only one agent: it plays all seats, so win rates and ratings show nothing")
         if store.config.sandbox:
             _say(console, f"sandbox of agents' processes: {sandbox(store.config.sandbox).says}")
         games = _games(arguments, store)
@@ -533,7 +535,7 @@ def _tried(arguments: argparse.Namespace) -> Iterator[tuple[str, ...]]:
     """Test each agent on the command line, and yield a table row for each agent."""
     for agent in agent_list(arguments.agents, "agents"):
         entrant = _entrant_of_any(agent, arguments.sandbox)
-        yield entrant.label, entrant.version, "compiled" if entrant.compiled else "other", entrant.spec
+        yield entrant.label, entrant.version, "compiled" if entrant.compiled else "not compiled", entrant.spec
 
 
 def _entrant_of_any(agent: NamedAgent, level: str | None) -> Entrant:
