@@ -337,7 +337,7 @@ def over(number: float | None, other: float | None) -> float | None:
 
 
 def call_share(measures: dict[str, Any]) -> float | None:
-    """Return the share of the Python call in a step of 1,024 games, in percent.
+    """Return the percentage of the time of a step of 1,024 games that the Python call takes.
 
     The time of a step of one game counts as the time of the call.
     """

@@ -424,7 +424,7 @@ def observe_rounds(game, rules, observation):
 
 @inlined
 def observe_own_cards(game, board, rules, seat, observation):
-    """Write the hand of `seat`."""
+    """Write the hand of `seat` into the observation."""
     if rules.deck == Deck.STAR:
         observation[BLOCK.own_stars] = encode_count(stars_in(game.hand[seat], board))
         return

@@ -79,9 +79,10 @@ class ThreadPool:
     def repeat(self, work: Callable[[Sharing], Any], size: int) -> Any:
         """Do a kernel's work on elements 0 ... `size` - 1 in all threads.
 
-        Use this method for calls that are repeated many times. `work(share)` calls the kernel
-        (`work_stealing`). The result comes from the caller's thread. Helpers stay in the kernel for a while,
-        with the arguments of the first call, until `work` or `size` changes. With the JIT disabled or in
+        Use this method for calls that are repeated many times. `work` gets the `Sharing` of a thread, and
+        calls the kernel (`work_stealing`). The result comes from the caller's thread. Between calls, helpers
+        wait in the kernel. They leave it if no call comes for a while, or when `work` or `size` changes. All
+        calls with the same `work` and `size` use the arguments of the first call. With the JIT disabled or in
         plain mode, the caller works alone.
         """
         if JIT_DISABLED or PLAIN:

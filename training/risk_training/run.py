@@ -164,7 +164,7 @@ class Run(ABC):
         self._last_steps = self.steps
 
     def _check_numbers(self, metrics: Metrics) -> None:
-        """Raise DivergedError if an update leaves a metric or weight that no file can store."""
+        """Raise DivergedError if a metric or a weight is not finite, or is too large for a file."""
         wrong = [f"{name} is {value}" for name, value in metrics.items() if not math.isfinite(value)]
         wrong += [
             f"the weights {name!r} exceed {MOST_WEIGHT:,.0f} or are not finite"

@@ -228,7 +228,7 @@ class Network(StateNetwork):
         return super().forward(codes).masked_fill(codes[:, self.alive] == 0, DEAD).log_softmax(1)
 
     def chances(self, codes: Array) -> Array:
-        """Return win probabilities float32 (k, 6) for codes int8 (k, columns)."""
+        """Return win probabilities, float32 (k, 6), for observation codes, int8 (k, columns)."""
         with torch.no_grad():
             parts = (moved(part, self.scales.device) for part in torch.as_tensor(codes).split(1 << 13))
             return torch.cat([self(part).exp() for part in parts]).cpu().numpy()

@@ -122,7 +122,7 @@ def facts_of(path: str | Path) -> dict[str, Any]:
 
 
 def _read(path: str | Path) -> tuple[dict[str, Array], dict[str, Any]]:
-    """Read the weights, as float32, and the facts; raise a ValueError that names the file for any defect."""
+    """Return the weights, as float32, and the facts; raise ValueError, which names the file, for a defect."""
     try:
         arrays = read_npz(path, MOST_BYTES, "fU")
         facts = parse_json(str(arrays.pop("facts")[()]))

@@ -61,7 +61,7 @@ KEEPERS = (evolved.ONE, evolved.FIVE, GUARD)
 
 
 def _beams(name: str, weighed: int, ranks: int, width: int = NARROW) -> tuple[CompiledBot, ...]:
-    """Return `ranks` beams of a width, which draft to the best, the second best, ... territory.
+    """Return `ranks` beams: the first drafts to the best territory, the second to the second best, and so on.
 
     `name` is the beginning of the beams' names, and `weighed` is the beams' row of `beam.WEIGHTS_FOR`.
     """

@@ -471,10 +471,13 @@ class _Shared:
 
 
 class _StateBefore:
-    """Placeholder for the state in the previous piece's result, which is the last separate argument."""
+    """Placeholder for the state in the previous piece's result.
+
+    Ray sends this result as the last of the arguments outside the pickled work.
+    """
 
     def value(self, shared: Sequence[Any]) -> Any:
-        """Return the state that this placeholder replaces; Ray sent the arguments `shared` separately."""
+        """Return the state; `shared` contains the arguments that Ray sent outside the pickled work."""
         return shared[-1][1]
 
 
