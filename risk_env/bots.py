@@ -120,7 +120,7 @@ def find(name: str) -> Any:
     registered = ", ".join(names()) or "none"
     hint = suggestion(name, known)
     if isinstance(name, str) and name.endswith(".py"):
-        hint = f": add the name of a class, as in {name}:MyBot"
+        hint = ": add the name of a class, as in my_bot.py:MyBot"
     raise ValueError(f"agent={shortened(name)} is unknown{hint}; registered: {registered}")
 
 

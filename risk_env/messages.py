@@ -25,7 +25,7 @@ def cause(error: Exception) -> str:
 
 def counted(number: int, noun: str) -> str:
     """Return a number with its noun, such as "1 game", "0 replays" or "1,200 territories"."""
-    ends_in_ies = noun.endswith("y") and noun[-2:-1] not in "aeo"
+    ends_in_ies = noun.endswith("y") and noun[-2:-1] not in "aeou"
     plural = f"{noun[:-1]}ies" if ends_in_ies else f"{noun}s"
     return f"{number:,} {noun if number == 1 else plural}"
 

@@ -27,7 +27,7 @@ def whole_file(path: Path) -> Iterator[Path]:
         with suppress(OSError):
             fresh.unlink(missing_ok=True)  # free the disk space
         if isinstance(error, OSError) and error.filename == str(fresh):
-            error.filename = str(path)  # the name that the user knows
+            error.filename, error.filename2 = str(path), None  # the name that the user knows
         raise
     if os.name == "posix":
         _sync(path.parent)

@@ -328,7 +328,7 @@ FILES = (
             "continents: 3 is not a list",
             "territory 2: 4 is neither a string",
             "no territory 'Ceder'; did you mean 'Cedar'",
-            "0 continents",
+            "number of continents: 0",
             "'A\\u200bB': a name must not contain invisible",
             "no chain of borders joins 'Ash' to",
         ],

@@ -59,7 +59,9 @@ def test_the_actions_play_the_game_again():
 
 @pytest.mark.parametrize("labels", [("one",), ("one", "two", "three", "four")])
 def test_every_agent_has_a_label_or_none_has(labels):
-    with pytest.raises(ValueError, match=rf"labels=.*: {len(labels)} labels? for 3 agents"):
+    with pytest.raises(
+        ValueError, match=rf"labels=.*: {len(labels)} label{'s' * (len(labels) > 1)} for 3 agents"
+    ):
         a_spec(labels=labels)
     assert a_spec(labels=("one", "two", "three")).names == ("one", "two", "three")
 

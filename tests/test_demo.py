@@ -40,7 +40,7 @@ def test_the_demo_trains_an_agent_and_plays_it_against_the_ladder(
     for report in ("tournament.html", "six_players.html"):
         assert (tmp_path / "out" / report).stat().st_size > 10_000
     assert (tmp_path / "out" / "policy.npz").is_file()
-    with pytest.raises(FileExistsError, match="contains files; choose a new folder"):
+    with pytest.raises(FileExistsError, match="is not empty; choose a new folder"):
         demo.main(["--out", str(tmp_path / "out")])
 
 

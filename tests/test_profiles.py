@@ -266,7 +266,7 @@ def test_any_setting_is_set_on_the_command_line() -> None:
     for text, said in {
         "actor=2": "'actor' is unknown (did you mean 'actors'?)",
         "actors": "must be KEY=VALUE",
-        "trainer=ppo": "--set trainer: is fixed by the configuration",
+        "trainer=ppo": "--set trainer: cannot be changed",
         "actors=no": "actors=False: must be",
         "actors.x=1": "actors",
         "league.windw=1": "did you mean 'window'",

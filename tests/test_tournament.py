@@ -12,6 +12,7 @@ import sys
 import time
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from types import FrameType
@@ -22,7 +23,7 @@ import pytest
 from risk_agents.agent_list import split_agents
 from risk_agents.replay import main as replay
 from risk_agents.replay import replayed_games
-from risk_agents.tournament import sprt
+from risk_agents.tournament import cli, sprt
 from risk_agents.tournament.cli import main as tournament
 from risk_agents.tournament.cli import show_agents
 from risk_agents.tournament.config import Entrant, TournamentConfig
@@ -867,7 +868,7 @@ def test_a_tournament_on_a_map_from_a_file(tmp_path: Path, capsys: pytest.Captur
     assert command(["replay", str(games)]) == 0
     assert "2 games replayed without differences" in capsys.readouterr().out
     assert command(["replay", str(file)]) == 2
-    assert "without actions: give the file of `tournament --save`" in capsys.readouterr().err
+    assert "an SQLite file: give a file of saved games, from `tournament --save`" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
@@ -992,6 +993,17 @@ def test_agents_tells_what_an_agent_says_of_itself(capsys: pytest.CaptureFixture
     told = capsys.readouterr().out.split("\n")
     assert told[1].split()[:3] == ["good", "1", "other"]
     assert told[2].split()[:3] == ["first", "1", "compiled"]
+
+
+def test_the_command_that_continues_a_tournament_keeps_sandbox_and_files(tmp_path: Path) -> None:
+    agents = [f"{PLAYERS}:Good", "random"]
+    store = Store.create(tmp_path / "a b.sqlite", replace(config_of(*agents), sandbox="yes"))
+    with closing(store):
+        arguments = cli._parser().parse_args(["--agents", ",".join(agents), "--save", "games.jsonl"])
+        words = cli._continuing(store, arguments)[2:]
+        again = cli._parser().parse_args(words)
+    assert (again.resume, again.sandbox, again.save) == (str(store.path), "yes", "games.jsonl")
+    assert again.allow_programs and again.games is None
 
 
 # -------------------------------------------------------------------------------------------- kill and resume

@@ -17,7 +17,7 @@ from risk_env.saved_game import SavedGame
 from risk_env.whole_file import new_file, whole_file
 
 LONGEST_LINE = 1 << 24  # maximum length of a line, in bytes
-SQLITE = b"SQLite format 3\0"  # first bytes of a tournament file
+SQLITE = b"SQLite format 3\0"  # first bytes of an SQLite file
 
 
 def save_game(path: str | Path, saved: SavedGame, is_own: bool = False) -> Path:
@@ -62,7 +62,7 @@ def read_games(path: str | Path) -> Iterator[tuple[SavedGame, dict[str, Any]]]:
     with open(path, "rb") as lines:
         if lines.read(len(SQLITE)) == SQLITE:
             raise SavedGameError(
-                f"{path}: a tournament's results, without actions: give the file of `tournament --save`"
+                f"{path}: an SQLite file: give a file of saved games, from `tournament --save` or `play`"
             )
         lines.seek(0)
         for number, line in enumerate(iter(partial(lines.readline, LONGEST_LINE + 1), b""), 1):

@@ -31,7 +31,7 @@ LONGEST_LIMIT = 1e6  # largest time limit, in seconds (eleven days)
 SHOW_ERRORS = "RISK_ENV_SHOW_STDERR"  # environment variable; if set, the process's standard error is shown
 KEPT_ERRORS = 1 << 13  # maximum number of bytes that are kept from the end of standard error
 FAREWELL = 2.0  # maximum wait for the process to end on its own, in seconds
-# maximum number of characters that a fault quotes from the beginning and from the end of standard error
+# maximum number of characters that a fault quotes from each end of the kept part of standard error
 _QUOTED = 200
 _AT_ONCE = 1 << 16  # maximum size of one read, in bytes
 _MOST_READS = 64  # maximum number of reads from the pipe of a process that has ended
@@ -188,7 +188,7 @@ class Program:
                 break
         self.kill()
         words = " ".join(self._errors.decode(errors="replace").split())
-        if len(words) > 2 * _QUOTED:  # a program may print the problem first, or last
+        if len(words) > 2 * _QUOTED:  # the problem may come before a long trace, or after it
             words = f"{words[:_QUOTED]} ... {words[-_QUOTED:]}"
         status = self._process.returncode
         ended = "closed its streams" if status == supervisor.ENDED else f"ended with status {status}"

@@ -338,7 +338,7 @@ def rules_from(
 
     `profile` is used unless `options` contains a profile. Raises ValueError for options together with a
     `Rules` object, for an unknown option, and as `Rules.preset` does. `functions` are the public functions
-    that took the options. The hint for an unknown option may name an argument of `functions`.
+    that took the options. The error for an unknown option also lists the arguments of `functions`.
     """
     _known(options, beside=("expert", "profile", *_arguments_of(*functions)))
     if isinstance(rules, Rules):
@@ -405,7 +405,8 @@ def _known(options: Mapping[str, Any], beside: tuple[str, ...] = ()) -> dict[str
     """Return the options as a dict. Raises ValueError for an option in neither RULES 13 nor `beside`."""
     for option in options:
         if option not in OPTIONS and option not in beside:
-            hint, allowed = suggestion(option, (*OPTIONS, *beside)), ", ".join((*beside, *OPTIONS))
+            known = dict.fromkeys((*beside, *OPTIONS))
+            hint, allowed = suggestion(option, known), ", ".join(known)
             raise ValueError(f"option {shortened(option)} is unknown{hint}; allowed: {allowed}")
     return dict(options)
 

@@ -30,7 +30,7 @@ from risk_env.core.types import (
     Phase,
     Reward,
 )
-from risk_env.messages import counted, shortened
+from risk_env.messages import shortened
 from risk_env.public import words_of
 from risk_env.text import check as checks
 from risk_env.text.check import Position
@@ -269,7 +269,7 @@ def _garrison(value: str, rules: Rules) -> tuple[int, int]:
     if seat and int(seat) >= rules.num_players:
         raise ValueError(f"player {seat}: must be from 0 to {rules.num_players - 1}")
     if not 1 <= troops <= MOST_TROOPS:
-        raise ValueError(f"{counted(troops, 'troop')}: must be from 1 to {MOST_TROOPS}")
+        raise ValueError(f"{troops} troops: must be from 1 to {MOST_TROOPS}")
     return rules.num_players if neutral else int(seat), troops
 
 

@@ -67,7 +67,7 @@ def main(argv: Sequence[str]) -> None:
     torch.set_num_threads(arguments.threads)
     with open_executor(arguments.workers, arguments.chunk_limit) as executor:
         if arguments.responses is not None:
-            _train_responses(arguments, executor)
+            _train_responses(arguments, executor, argv)
             return
         if arguments.sweep is not None:
             _train_sweep(arguments, executor, argv)
@@ -76,7 +76,8 @@ def main(argv: Sequence[str]) -> None:
             _train_seeds(arguments, executor, argv)
             return
         run = _new(arguments, executor) if arguments.resume is None else _resumed(arguments, executor)
-        again = [] if arguments.against is None else ["--against", arguments.against]
+        wanted = {name: getattr(arguments, name) for name in ("against", "steps", "device")}
+        again = [f"--{name}={value}" for name, value in wanted.items() if value is not None]
         with _continued_by("--resume", str(run.folder), *again):
             _train(run)
         if arguments.against is not None:
@@ -137,12 +138,15 @@ class _Runs:
         _train(_begun_or_continued(own, self._executor))
 
 
-def _train_responses(arguments: argparse.Namespace, executor: WorkExecutor) -> None:
-    """Run rounds of exploiters, or continue earlier rounds, and print a line for each round."""
+def _train_responses(arguments: argparse.Namespace, executor: WorkExecutor, argv: Sequence[str]) -> None:
+    """Run rounds of exploiters, or continue earlier rounds, and print a line for each round.
+
+    `argv` are the arguments of the command.
+    """
     settings = responses.read_responses(arguments.responses)
     load_bot(settings.agent)  # raises ValueError now if the file names an agent that is not compiled
     folder = Path(arguments.out) if arguments.out else _fresh_folder(Path(arguments.responses))
-    with _continued_by("--responses", arguments.responses, "--out", str(folder)):
+    with _continued_by(*_with_out(argv, folder)):
         rounds = responses.run_rounds(settings, folder, _Runs(arguments, executor))
     print(*responses.lines(settings, rounds), sep="\n")
     print(f"rounds of exploiters: {folder / responses.SUMMARY}")

@@ -311,7 +311,7 @@ def put_value(facts: dict[str, Any], key: str, value: Any, source: str) -> None:
     if a part of the key names a value that is not a section, or if the key is "trainer".
     """
     if key == "trainer":
-        raise ValueError(f"{source} trainer: is fixed by the configuration; choose another --config")
+        raise ValueError(f"{source} trainer: cannot be changed; use a configuration of another trainer")
     *sections, name = key.split(".")
     for section in sections:
         inner = facts.get(section)

@@ -52,7 +52,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     )
     add("--no-training", action="store_true", help="skip the training")
     add("--seed", type=int, default=0, help="seed of all games except training games (default: %(default)s)")
-    add("--out", metavar="FOLDER", help="folder for all files (default: a new folder runs/demo-TIME)")
+    add("--out", metavar="FOLDER", help="new or empty folder for all files (default: runs/demo-TIME)")
     arguments = parser.parse_args(argv)
     _check(arguments)
     if arguments.out:
@@ -87,7 +87,7 @@ def _check(arguments: argparse.Namespace) -> None:
     if not arguments.no_training:
         require("torch")
     if arguments.out and Path(arguments.out).exists() and any(Path(arguments.out).iterdir()):
-        raise FileExistsError(f"--out {arguments.out}: this folder contains files; choose a new folder")
+        raise FileExistsError(f"--out {arguments.out}: this folder is not empty; choose a new folder")
 
 
 def estimate(arguments: argparse.Namespace, cores: int, loop: float) -> str:

@@ -87,7 +87,8 @@ class Schema:
     def differences(self, game: Self) -> str:
         """Describe all differences between these games and the games of schema `game`; return "" if none."""
         trained, now = _facts(self), _facts(game)
-        if trained["map"] != now["map"] and self.map_source != game.map_source:
+        names = shortened(self.map_source), shortened(game.map_source)
+        if trained["map"] != now["map"] and names[0] != names[1] and max(map(len, names)) <= 16:
             trained["map"], now["map"] = self.map_source, game.map_source
         return differences(trained, now)
 

@@ -146,7 +146,7 @@ def _specs(arguments: argparse.Namespace) -> Sequence[str]:
         players: Sequence[str] = _opponents(arguments) or OPPONENTS
     else:
         players = load_game(arguments.resume).players
-    return [labelled(player).spec for player in players]
+    return [labelled(player, "--opponents").spec for player in players]
 
 
 def _begun(arguments: argparse.Namespace, terminal: Terminal) -> TerminalTable:

@@ -377,10 +377,19 @@ def _play(store: Store, games: int, arguments: argparse.Namespace, console: Cons
                 jobs = local_processes(workers) or 1
                 conduct(store, games, jobs, executor, progress=tell, enough=verdict, limit=limit)
         except KeyboardInterrupt:
-            allowed = ["--allow-programs"] * any(starts_code(each.spec) for each in store.config.entrants)
-            again = ["risk-env", "tournament", "--resume", str(store.path), *allowed]
-            _say(console, f"stopped; to continue: {shlex.join(again)}")
+            _say(console, f"stopped; to continue: {shlex.join(_continuing(store, arguments))}")
             raise
+
+
+def _continuing(store: Store, arguments: argparse.Namespace) -> list[str]:
+    """Return the command that continues an interrupted tournament with the same sandbox and output files."""
+    runs_code = any(starts_code(entrant.spec) for entrant in store.config.entrants)
+    wanted = {name: getattr(arguments, name) for name in ("save", "replays", "csv", "json", "report")}
+    wanted["sandbox"] = store.config.sandbox
+    wanted["games"] = None if arguments.resume is None else arguments.games
+    given = [f"--{name}={value}" for name, value in wanted.items() if value is not None]
+    allowed = ["--allow-programs"] * runs_code
+    return ["risk-env", "tournament", "--resume", str(store.path), *allowed, *given]
 
 
 @contextmanager
@@ -535,7 +544,7 @@ def _tried(arguments: argparse.Namespace) -> Iterator[tuple[str, ...]]:
     """Test each agent on the command line, and yield a table row for each agent."""
     for agent in agent_list(arguments.agents, "agents"):
         entrant = _entrant_of_any(agent, arguments.sandbox)
-        yield entrant.label, entrant.version, "compiled" if entrant.compiled else "not compiled", entrant.spec
+        yield entrant.label, entrant.version, "compiled" if entrant.compiled else "other", entrant.spec
 
 
 def _entrant_of_any(agent: NamedAgent, level: str | None) -> Entrant:

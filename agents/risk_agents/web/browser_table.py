@@ -64,7 +64,7 @@ UNDO, CONFIRM, SETTLE = COMMANDS = ("undo", "confirm", "settle")
 # what viewers read about a fault of an agent, by the kind of the fault; for "crash", the type of the error
 FAILURES = {
     "died": "its program has ended",
-    "garbage": "it sent something other than an action",
+    "garbage": "it sent an invalid answer",
     "illegal": "it chose an illegal action",
     "time": "it exceeded its time limit",
 }
