@@ -162,24 +162,24 @@ def _limits() -> dict[str, Any]:
     if sys.platform == "linux":  # macOS refuses memory limits below the address space that a process reserves
         limits["RLIMIT_DATA"] = MEMORY
         limits[supervisor.GROUPS] = supervisor.control_groups(MEMORY, MORE_PROCESSES)
-        if not _limits_total(limits, supervisor.TASKS_FILE):
+        if not _has_group_limit(limits, supervisor.TASKS_FILE):
             # Linux counts the processes of a user, except root, so all agents share this limit
             limits["RLIMIT_NPROC"] = _tasks_of(NOBODY if _is_root() else os.getuid()) + MORE_PROCESSES
     return limits
 
 
-def _limits_total(limits: dict[str, Any], *files: str) -> bool:
+def _has_group_limit(limits: dict[str, Any], *files: str) -> bool:
     """Return True if a control group limits all processes of an agent together with one of these files."""
     return any(name in values for values in limits.get(supervisor.GROUPS, {}).values() for name in files)
 
 
 def _limits_in_words(limits: dict[str, Any]) -> str:
     """Describe the limits in words."""
-    has_group = _limits_total(limits, *supervisor.MEMORY_FILES)
+    has_group = _has_group_limit(limits, *supervisor.MEMORY_FILES)
     extent = "per process and in total" if has_group else "per process (NOT enforced: a total limit)"
     memory = f"{MEMORY >> 30} GiB of memory {extent}" if "RLIMIT_DATA" in limits else "NO memory limit"
     words = f"{memory}, {FILE_SIZE >> 20} MiB per file, {OPEN_FILES} open files"
-    if _limits_total(limits, supervisor.TASKS_FILE):
+    if _has_group_limit(limits, supervisor.TASKS_FILE):
         return f"{words}, {MORE_PROCESSES} processes"
     shared = f"{MORE_PROCESSES} additional processes (all agents share this limit)"
     return f"{words}, {shared}" if "RLIMIT_NPROC" in limits else words

@@ -119,20 +119,22 @@ def _limit_in(folder: Path, controller: str, limit: int) -> dict[str, int]:
             with suppress(OSError):
                 left.rmdir()
     for name in MEMORY_FILES if controller == "memory" else (TASKS_FILE,):
-        groups = list[Path]()
-        try:
-            groups.append(_make_group(folder, {name: limit}))
-            with subprocess.Popen(
-                [sys.executable, "-I", "-S", "-c", "input()"], stdin=subprocess.PIPE
-            ) as process:
-                _enter(groups[0], process.pid)
-                process.communicate(b"\n")
+        with suppress(OSError):
+            _try_group(_make_group(folder, {name: limit}))
             return {name: limit}
-        except OSError:
-            continue
-        finally:
-            _remove_groups(groups)
     return {}
+
+
+def _try_group(group: Path) -> None:
+    """Move a process into a new control group, and remove the group; raise OSError if this fails."""
+    try:
+        with subprocess.Popen(
+            [sys.executable, "-I", "-S", "-c", "input()"], stdin=subprocess.PIPE
+        ) as process:
+            _enter(group, process.pid)
+            process.communicate(b"\n")
+    finally:
+        _remove_groups([group])
 
 
 def _group_folders(
@@ -167,9 +169,7 @@ def _make_group(folder: Path, values: Mapping[str, int]) -> Path:
     group.mkdir()
     try:
         for name, value in values.items():
-            if not (group / name).exists():
-                raise FileNotFoundError(f"{group / name} does not exist")
-            (group / name).write_text(str(value))
+            (group / name).write_text(str(value))  # the system refuses names that it does not know
     except OSError:
         group.rmdir()
         raise
