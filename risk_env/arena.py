@@ -682,7 +682,7 @@ def _checked_line_ups(line_ups: Array | None, num_players: int, games: int, seat
     if line_ups is None:
         if num_players != seats:
             raise ValueError(
-                f"players: {counted(num_players, 'player')} for num_players={seats}; give {seats}"
+                f"players: {counted(num_players, 'player')} for num_players={seats}; give {seats} players"
             )
         return np.broadcast_to(np.arange(seats), (games, seats))
     line_ups = whole_numbers(line_ups, (games, seats), "line_ups must be")

@@ -373,7 +373,7 @@ def seats_of(line: Any) -> Iterator[int]:
 
 @pytest.mark.usefixtures("only")
 def test_a_file_with_more_or_fewer_lines_is_refused(lines: list[dict[str, Any]], tmp_path: Path) -> None:
-    with pytest.raises(ResultFileError, match="must end after the last game of its tracks"):
+    with pytest.raises(ResultFileError, match="contains data after the last game of its tracks"):
         read_results(written(tmp_path / "a.jsonl", resigned([*lines, lines[-1]])))
     with pytest.raises(ResultFileError, match="game 5 of track duel is missing"):
         read_results(written(tmp_path / "a.jsonl", resigned(lines[:-1])))

@@ -206,17 +206,17 @@ def test_the_fast_profile() -> None:
         (lambda: TextEnv(ilegal_reward=-1.0), "did you mean 'illegal_reward'"),
         (
             lambda: Game(Rules(), setup="deal"),
-            "setup='deal' cannot be given with Rules: use rules.replace(setup=...)",
+            "setup='deal' cannot be given with a Rules object: use rules.replace(setup=...)",
         ),
         (
             lambda: Match(Rules(), "classic", [None] * 3, expert=True),
-            "expert=True cannot be given with Rules",
+            "expert=True cannot be given with a Rules object",
         ),
-        (lambda: GameBatch(Rules(), num_players=3), "num_players=3 cannot be given with Rules"),
-        (lambda: risk_v0.env(Rules(), num_players=3), "num_players=3 cannot be given with Rules"),
+        (lambda: GameBatch(Rules(), num_players=3), "num_players=3 cannot be given with a Rules object"),
+        (lambda: risk_v0.env(Rules(), num_players=3), "num_players=3 cannot be given with a Rules object"),
         (
             lambda: gymnasium.make(ID, preset=Rules(), profile="fast"),
-            "profile='fast' cannot be given with Rules",
+            "profile='fast' cannot be given with a Rules object",
         ),
     ],
 )

@@ -868,7 +868,9 @@ def test_a_tournament_on_a_map_from_a_file(tmp_path: Path, capsys: pytest.Captur
     assert command(["replay", str(games)]) == 0
     assert "2 games replayed without differences" in capsys.readouterr().out
     assert command(["replay", str(file)]) == 2
-    assert "an SQLite file: give a file of saved games, from `tournament --save`" in capsys.readouterr().err
+    assert (
+        "is an SQLite file: give a file of saved games, from `tournament --save`" in capsys.readouterr().err
+    )
 
 
 @pytest.mark.parametrize(

@@ -62,7 +62,7 @@ def read_games(path: str | Path) -> Iterator[tuple[SavedGame, dict[str, Any]]]:
     with open(path, "rb") as lines:
         if lines.read(len(SQLITE)) == SQLITE:
             raise SavedGameError(
-                f"{path}: an SQLite file: give a file of saved games, from `tournament --save` or `play`"
+                f"{path} is an SQLite file: give a file of saved games, from `tournament --save` or `play`"
             )
         lines.seek(0)
         for number, line in enumerate(iter(partial(lines.readline, LONGEST_LINE + 1), b""), 1):

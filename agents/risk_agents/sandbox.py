@@ -38,7 +38,8 @@ TEMPORARY = 256 << 20  # maximum size of the folder of temporary files in bubble
 SHARED = 64 << 20  # maximum size of the shared memory in bubblewrap, in bytes
 FILE_SIZE = 64 << 20  # maximum size of a file that a process writes, in bytes
 OPEN_FILES = 512  # maximum number of open files
-# maximum number of processes and threads of an agent or, without control groups, that all agents can add
+# maximum number of processes and threads of one agent; without control groups, of all agents together, in
+# addition to those that already run
 MORE_PROCESSES = 256
 NOBODY = 65534  # user that runs the agents in bubblewrap if root runs the tournament
 # Prefixes of the environment variables that a process in a sandbox gets; keys and tokens have other names
@@ -163,13 +164,13 @@ def _limits() -> dict[str, Any]:
         limits["RLIMIT_DATA"] = MEMORY
         limits[supervisor.GROUPS] = supervisor.control_groups(MEMORY, MORE_PROCESSES)
         if not _has_group_limit(limits, supervisor.TASKS_FILE):
-            # Linux counts the processes of a user, except root, so all agents share this limit
+            # Linux counts all processes and threads of a user, so all agents share this limit; root has none
             limits["RLIMIT_NPROC"] = _tasks_of(NOBODY if _is_root() else os.getuid()) + MORE_PROCESSES
     return limits
 
 
 def _has_group_limit(limits: dict[str, Any], *files: str) -> bool:
-    """Return True if a control group limits all processes of an agent together with one of these files."""
+    """Return True if a control group limits the total of an agent's processes in one of `files`."""
     return any(name in values for values in limits.get(supervisor.GROUPS, {}).values() for name in files)
 
 

@@ -4,8 +4,8 @@
 
 LIFELINE is a file descriptor: the read end of a pipe. The caller is the process that starts this script and
 keeps the other end of the pipe open. The pipe closes when the caller closes it or dies, even by SIGKILL.
-LIMITS is a JSON object. Its keys are `RLIMIT_*` limits, `network` (false: no network) and `groups` (limits of
-control groups, by file name, for each parent folder of a control group).
+LIMITS is a JSON object. Its keys are `RLIMIT_*` limits, `network` (false: no network) and `groups`. The value
+of `groups` contains, for each parent folder of a control group, the limits by file name.
 
 The exit status is NOT_STARTED if the command is not found, and ENDED if the lifeline was closed. The exit
 status is SETUP_FAILED if the limits cannot be set, or if the command cannot be started for another reason.
@@ -99,8 +99,8 @@ def _leave_the_network() -> None:
 def control_groups(memory: int, tasks: int) -> dict[str, dict[str, int]]:
     """Return limits of control groups, by file name, for each folder in which such groups can be created.
 
-    The limits are `memory` in bytes, and `tasks`: processes and threads. A limit that this machine does not
-    support is missing.
+    `memory` is the limit in bytes, and `tasks` is the maximum number of processes and threads. The result
+    leaves out limits that this machine does not support.
     """
     found = dict[str, dict[str, int]]()
     for controller, limit in (("memory", memory), ("pids", tasks)):
@@ -113,7 +113,7 @@ def control_groups(memory: int, tasks: int) -> dict[str, dict[str, int]]:
 
 
 def _limit_in(folder: Path, controller: str, limit: int) -> dict[str, int]:
-    """Return the limit of a control group in this folder, by file name, or {} if no such group works."""
+    """Return the limit by file name for a control group in this folder, or {} if no group can be created."""
     for left in folder.glob("risk_env-*"):  # left by a supervisor that was killed
         if not Path("/proc", left.name.rpartition("-")[2]).exists():
             with suppress(OSError):

@@ -345,7 +345,8 @@ def rules_from(
         for name, value in options.items():
             way = "" if name not in OPTIONS else f"rules.replace({name}=...), or "
             raise ValueError(
-                f"{name}={shortened(value)} cannot be given with Rules: use {way}the name of a preset"
+                f"{name}={shortened(value)} cannot be given with a Rules object: use {way}the name of a "
+                "preset"
             )
         return rules
     return Rules.preset(rules, **{"profile": profile, **options})

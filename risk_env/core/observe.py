@@ -339,7 +339,7 @@ def observe_holdings(game, board, rules, seat, observation):
 
 @kernel
 def observe_lands(game, board, rules, seat, army, observation):
-    """Write the number of territories of an army, and the income if the army is a player's."""
+    """Write the number of territories of an army, and the income if the army belongs to a player."""
     if army == rules.num_players:
         observation[BLOCK.neutral] = encode_count(num_territories(game, army))
     elif is_alive(game, army):

@@ -284,7 +284,7 @@ def _end_of_the_margin(exact: Floats, drift: float, variance: float, skew: float
 # Functions for Python code
 
 
-@lru_cache(maxsize=1 << 14, typed=True)  # typed: 2.0 is not a number of troops
+@lru_cache(maxsize=1 << 14, typed=True)  # typed: otherwise, 2.0 would get the cached result of 2
 def battle_odds(attackers: int, defenders: int) -> BattleOdds:
     """Return the odds of a blitz (RULES 3.2.4).
 

@@ -81,9 +81,9 @@ class ThreadPool:
 
         Use this method for calls that are repeated many times. `work` gets the `Sharing` of a thread, and
         calls the kernel (`work_stealing`). The result comes from the caller's thread. Between calls, helpers
-        wait in the kernel. They leave it if no call comes for a while, or when `work` or `size` changes. All
-        calls with the same `work` and `size` use the arguments of the first call. With the JIT disabled or in
-        plain mode, the caller works alone.
+        wait in the kernel. Helpers leave the kernel if no call comes for a while, or when `work` or `size`
+        changes. All calls with the same `work` and `size` use the arguments of the first call. With the JIT
+        disabled or in plain mode, the caller works alone.
         """
         if JIT_DISABLED or PLAIN:
             return work(NOT_SHARED)

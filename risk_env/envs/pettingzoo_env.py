@@ -219,8 +219,8 @@ class raw_env(pettingzoo.AECEnv[str, Observation, int | None]):
     def _put(self, seat: int, view: npt.NDArray[np.float32], mask: Mask, shared: Mask) -> None:
         """Make `seat` the seat to act. NOBODY means that agents have ended and must leave first.
 
-        `mask` is for the agent's observation. `shared` is for the agent's info. Copies of the info share this
-        mask, so they can be compared with ==. The mask is therefore read-only.
+        `mask` goes into the agent's observation, and `shared` into the agent's info. Copies of the info
+        contain the same array, so the copies can be compared with ==. For this reason, `shared` is read-only.
         """
         if seat == NOBODY:
             self._end_agents(view, mask, shared)
@@ -361,7 +361,10 @@ class AgentIterable(AECIterable[str, Observation, "int | None"]):
 
 
 class OrderedAgentIterable(AECOrderEnforcingIterable[str, Observation, "int | None"]):
-    """`AgentIterable` of an `OrderedEnv`. `step` or `reset` must be called before the next agent."""
+    """`AgentIterable` of an `OrderedEnv`.
+
+    Raises AssertionError if the next agent is requested before `step` or `reset` is called.
+    """
 
     def __iter__(self) -> Any:
         wrapper = self.env

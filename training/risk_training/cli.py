@@ -291,7 +291,7 @@ def _parser() -> argparse.ArgumentParser:
         metavar="FILE",
         help="configuration: a file (.yml), or the name of a shipped configuration",
     )
-    usual = "that of the trainer"
+    usual = "default of the trainer"
     add_rules_arguments(parser, FAST, players=usual, otherwise="value of the configuration")
     add("--set", action="append", metavar="KEY=VALUE", help=f"{SET}; may be repeated")
     add(

@@ -369,7 +369,7 @@ def read_recorded(path: str | Path) -> Iterator[RecordedGame]:
                     place = "" if text.startswith(str(path)) else f"{path}, line {number}: "
                     raise ResultFileError(f"{place}{text}") from error
         if lines.read(1):
-            raise ResultFileError(f"{path} must end after the last game of its tracks, but continues")
+            raise ResultFileError(f"{path} contains data after the last game of its tracks")
         if digest.hexdigest() != header.facts["digest"]:
             raise ResultFileError(
                 f"{path}: the digest in the header does not match: version, agent or games were changed "

@@ -167,5 +167,7 @@ def _fault(game: RecordedGame, match: TournamentMatch, place: str) -> PlayerFaul
     if not game.result.forfeit_kind:
         raise ResultFileError(f"{place}: seat {seat} forfeits, but forfeit_kind is empty")
     if match.game.is_over or match.game.seat != seat:
-        raise ResultFileError(f"{place}: seat {seat} forfeits, but does not act after the last action")
+        raise ResultFileError(
+            f"{place}: seat {seat} forfeits, but is not the seat to act after the last action"
+        )
     return PlayerFault(seat, "", game.result.forfeit_kind, "")

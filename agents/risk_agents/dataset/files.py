@@ -120,7 +120,7 @@ def read_decisions(path: str | Path) -> tuple[dict[str, Any], dict[str, Array]]:
             facts = _checked_facts(pa, file.schema_arrow)
             row = sum(kind.byte_width for kind in file.schema_arrow.types if not pa.types.is_boolean(kind))
             row += facts["schema"]["num_actions"]
-            check_memory("number of decisions", file.metadata.num_rows, row, advises=False)
+            check_memory("num_rows", file.metadata.num_rows, row, advises=False)
             _check_sizes(source, file.metadata, row)
             return facts, _checked_columns(file.read(), facts)
     except (pa.ArrowException, *UNREADABLE) as error:

@@ -167,7 +167,7 @@ def _objective(name: str, view: View) -> str:
 def board_lines(view: View, words: Words, width: int, colour: bool) -> list[str]:
     """Return the lines of the board.
 
-    In a game with symbol cards that is not over, a line about the worth of the next set follows.
+    If the cards have symbols and the game is not over, the last line is about the worth of the next set.
     """
     scene = public_scene(view.public, view.rules, words.names[: view.rules.num_players])
     _status, _blank, *drawn = draw_ansi(view.board, scene, colour, width).splitlines()

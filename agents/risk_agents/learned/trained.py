@@ -122,7 +122,10 @@ def facts_of(path: str | Path) -> dict[str, Any]:
 
 
 def _read(path: str | Path) -> tuple[dict[str, Array], dict[str, Any]]:
-    """Return the weights, as float32, and the facts; raise ValueError, which names the file, for a defect."""
+    """Return the weights (float32) and the facts of a file.
+
+    Raises ValueError, which names the file, if the file is defective.
+    """
     try:
         arrays = read_npz(path, MOST_BYTES, "fU")
         facts = parse_json(str(arrays.pop("facts")[()]))

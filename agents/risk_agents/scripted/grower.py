@@ -2,7 +2,7 @@
 
 `grower` attacks only with a clear majority. It captures territories of the continent that is easiest to
 complete and of continents that rivals hold. It also captures enclosed enemies, and the only enemy beside a
-border territory. Without such a target, `grower` captures one territory per turn for the card, or more
+border territory. Without such a target, `grower` captures one territory per turn to get a card, or more
 against a single rival. The idea comes from the "cluster" players of published Risk programs; the
 implementation is original.
 """

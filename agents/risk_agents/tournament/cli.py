@@ -509,7 +509,7 @@ def _analysed(
 
 def _say(console: Console, *lines: str) -> None:
     """Print lines that can contain untrusted text."""
-    console.print(*map(for_terminal, lines), sep="\n", highlight=False, markup=False)
+    console.print(*map(for_terminal, lines), sep="\n", highlight=False, markup=False, soft_wrap=True)
 
 
 # ------------------------------------------------------------------------------------------------ agents

@@ -61,7 +61,7 @@ PIECE = 1 << 16  # maximum number of characters of frames in a message; a longer
 AGAIN = 2.0  # time between two attempts to save an action, in seconds
 # `settle` lets the server make all decisions of a group (`composition.SETTLED`)
 UNDO, CONFIRM, SETTLE = COMMANDS = ("undo", "confirm", "settle")
-# what viewers read about a fault of an agent, by the kind of the fault; for "crash", the type of the error
+# messages to viewers about an agent's fault, by kind; for the kind "crash", viewers get the type of the error
 FAILURES = {
     "died": "its program has ended",
     "garbage": "it sent an invalid answer",

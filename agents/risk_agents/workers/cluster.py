@@ -473,7 +473,7 @@ class _Shared:
 class _StateBefore:
     """Placeholder for the state in the previous piece's result.
 
-    Ray sends this result as the last of the arguments outside the pickled work.
+    Ray passes this result as the last argument that is not in the pickled work.
     """
 
     def value(self, shared: Sequence[Any]) -> Any:

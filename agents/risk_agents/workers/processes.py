@@ -131,7 +131,8 @@ class _Worker:
         with safe_start():
             self._process.start()
         theirs.close()
-        self._has_begun, self._exceeded = False, 0.0  # the time limit that was exceeded, in seconds, or 0
+        self._has_begun = False
+        self._exceeded = 0.0  # exceeded time limit in seconds, or 0
 
     def call(self, work: _Work, limit: float) -> Any:
         """Call a function in the process; return its result, or raise its error.
